@@ -17,6 +17,7 @@ struct Command {
   std::string quick = {};     ///< the command line; empty: the run takes too long, and is of the full edition alone
   std::string full = {};      ///< of the full edition; empty: as quick
   std::string recorded = {};  ///< a report of an earlier run, which editions without a command line read
+  std::string recorded_again = {};  ///< that of the same run with another seed
 };
 
 /// The command line of an edition; empty if the run is not part of it.

@@ -274,9 +274,13 @@ void read_file(const ClaimsText& file, Registry& registry) {
     command.quick = run.text("quick");
     command.full = run.text("full");
     command.recorded = run.text("recorded");
+    command.recorded_again = run.text("recorded_again");
     run.done();
     if (command.quick.empty() && command.full.empty() && command.recorded.empty()) {
       run.refuse_whole("has neither 'quick' nor 'full' nor 'recorded'");
+    }
+    if (command.recorded.empty() && !command.recorded_again.empty()) {
+      run.refuse_whole("has 'recorded_again' and no 'recorded'");
     }
     registry.commands.push_back(std::move(command));
   }

@@ -206,12 +206,16 @@ std::size_t count_comparisons(const std::vector<Claim>& claims, const std::vecto
   return count;
 }
 
-bool Decision::needs_another_seed(const Claim& claim) const {
+bool Decision::needs_another_seed(const Claim& claim, std::size_t group) const {
+  const Finding& finding = findings[group];
+  const bool is_rejected = claim.groups[group].role == Role::paper && finding.state == State::rejected;
   const bool is_large = claim.scale == Scale::paper;
+  return !finding.again && (finding.alone || (is_large && is_rejected && !finding.exact));
+}
+
+bool Decision::needs_another_seed(const Claim& claim) const {
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    const Finding& finding = findings[i];
-    const bool is_rejected = claim.groups[i].role == Role::paper && finding.state == State::rejected;
-    if (!finding.again && (finding.alone || (is_large && is_rejected && !finding.exact))) return true;
+    if (needs_another_seed(claim, i)) return true;
   }
   return false;
 }

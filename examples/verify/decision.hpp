@@ -61,8 +61,10 @@ struct Decision {
   std::vector<Finding> findings = {};  ///< of the claim's groups, in their order
   bool is_incomplete = false;          ///< it is not tried because a row is missing, which the claim expects
 
-  /// Whether the rules ask for another seed: a row of the paper is rejected by simulation, or a drawn number has no error.
-  bool needs_another_seed(const Claim& claim) const;
+  /// Whether the rules ask for another seed of a group's rows: the paper's are rejected by simulation, or a drawn number
+  /// has no error.
+  bool needs_another_seed(const Claim& claim, std::size_t group) const;
+  bool needs_another_seed(const Claim& claim) const;  ///< of any group's
 };
 
 /// The questions of a claim that are comparisons.

@@ -77,12 +77,12 @@ Run run_of(const std::string& name, const std::vector<std::string>& words, const
 }
 
 /// A report of an earlier run.
-Run recorded_run(const Command& command) {
-  Run run{.command = command.name};
-  run.report = recorded_report(command.recorded);
+Run recorded_run(const std::string& name, const std::string& file) {
+  Run run{.command = name};
+  run.report = recorded_report(file);
   const auto report = nlohmann::json::parse(run.report);
   run.line = report.at("command").get<std::string>();
-  run.recorded = command.recorded + ", commit " + report.value("commit", std::string("unknown"));
+  run.recorded = file + ", commit " + report.value("commit", std::string("unknown"));
   return run;
 }
 
@@ -122,6 +122,16 @@ std::vector<Draw> with_seed(const std::vector<std::string>& runs, std::uint64_t 
   return draws;
 }
 
+std::vector<Draw> repeated(const std::vector<std::string>& runs, const VerifyOptions& o) {
+  std::vector<Draw> draws;
+  for (const std::string& run : runs) {
+    const Command& command = o.registry.command(run);
+    const bool is_run = !line_of(command, o.edition).empty();
+    if (is_run || !command.recorded_again.empty()) draws.push_back({run, o.seed + another_seed, true});
+  }
+  return draws;
+}
+
 std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o, const Interrupts& interrupts) {
   const WorkFolder folder;
   std::vector<Run> runs;
@@ -130,7 +140,7 @@ std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o,
   for (const Draw& draw : draws) {
     const Command& command = o.registry.command(draw.run);
     if (line_of(command, o.edition).empty()) {
-      runs.push_back(recorded_run(command));
+      runs.push_back(recorded_run(command.name, draw.is_repeat ? command.recorded_again : command.recorded));
       continue;
     }
     const std::vector<std::string> words = words_of(command, o.edition, draw.seed);
@@ -246,11 +256,8 @@ std::vector<std::string> Ledger::rejections() const {
 std::vector<std::string> Ledger::runs_to_repeat() const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    if (!decisions[i].needs_another_seed(claims[i])) continue;
     for (std::size_t j = 0; j < decisions[i].findings.size(); ++j) {
-      const Finding& finding = decisions[i].findings[j];
-      const bool is_rejected = claims[i].groups[j].role == Role::paper && finding.state == State::rejected;
-      if (!finding.alone && (!is_rejected || finding.exact)) continue;
+      if (!decisions[i].needs_another_seed(claims[i], j)) continue;
       for (const std::string& name : claims[i].groups[j].rows.runs) {
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
       }

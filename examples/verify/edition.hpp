@@ -50,6 +50,7 @@ std::vector<std::string> needed_runs(const Registry& registry, const std::vector
 struct Draw {
   std::string run;
   std::uint64_t seed;
+  bool is_repeat = false;  ///< a recorded run is read from its second recording
 };
 
 /// Starts the runs and reads their reports; a run without a command line in this edition is read as it was recorded.
@@ -57,6 +58,12 @@ std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o,
 
 /// The runs with one seed.
 std::vector<Draw> with_seed(const std::vector<std::string>& runs, std::uint64_t seed);
+
+/// How far the second seed is from the first: runs of training have seeds of their own from it on.
+inline constexpr std::uint64_t another_seed = 100000;
+
+/// Those of the runs that can be repeated with the second seed: run again, or recorded twice.
+std::vector<Draw> repeated(const std::vector<std::string>& runs, const VerifyOptions& o);
 
 /// The ledger of runs that are done.
 Ledger ledger_of(std::vector<Claim> claims, std::vector<Run> runs);

@@ -25,20 +25,14 @@ void write_pages(const Ledger& ledger, const VerifyOptions& o, const std::string
   if (!o.markdown.empty()) write_file(target(o.markdown), markdown_of(ledger, o.registry, notes), "--markdown");
 }
 
-/// How far the second seed is from the first: runs of training have seeds of their own from it on.
-constexpr std::uint64_t another_seed = 100000;
-
 int run_ledger(VerifyOptions& o, Report report) {
   const Interrupts interrupts;
   const std::vector<Claim> claims = claims_of(o);
   Ledger ledger =
       ledger_of(claims, do_runs(with_seed(needed_runs(o.registry, claims, o.edition), o.seed), o, interrupts));
-  std::vector<std::string> again = ledger.runs_to_repeat();
-  std::erase_if(again, [&o](const std::string& run) {
-    return line_of(o.registry.command(run), o.edition).empty();  // recorded once
-  });
+  const std::vector<Draw> again = repeated(ledger.runs_to_repeat(), o);
   if (!again.empty() && interrupts.count() == 0) {
-    ledger = with_another_seed(std::move(ledger), do_runs(with_seed(again, o.seed + another_seed), o, interrupts));
+    ledger = with_another_seed(std::move(ledger), do_runs(again, o, interrupts));
   }
   ledger.complete = interrupts.count() == 0;
   write_pages(ledger, o, report.command);

@@ -447,6 +447,12 @@ std::set<std::string> anchors_of(const std::filesystem::path& page) {
   return anchors;
 }
 
+/// A report's arguments but for those that differ where only the seed does.
+Json without_seed(Json arguments) {
+  for (const char* name : {"seed", "output", "threads"}) arguments.erase(name);
+  return arguments;
+}
+
 }  // namespace
 
 TEST_CASE("the claims' files: all that they name exists, and every run is of a claim") {
@@ -461,6 +467,13 @@ TEST_CASE("the claims' files: all that they name exists, and every run is of a c
       CHECK((line.empty() || line.find("--seed ") == std::string::npos));
     }
     if (!command.recorded.empty()) CHECK(recorded_report(command.recorded) == part("\"tables\""));
+    if (!command.recorded_again.empty()) {
+      const Json once = Json::parse(recorded_report(command.recorded));
+      const Json again = Json::parse(recorded_report(command.recorded_again));
+      CHECK(once["program"] == again["program"]);
+      CHECK(without_seed(once["arguments"]) == without_seed(again["arguments"]));
+      CHECK(once["arguments"]["seed"] != again["arguments"]["seed"]);
+    }
   }
   for (const Claim& claim : registry.claims) {
     CAPTURE(claim.id);

@@ -20,7 +20,6 @@ namespace incontext::apply {
 /// Where `attention_gradient` writes: views of the caller's matrices.
 ///
 /// Shapes    queries: q x d, keys: n x d, values: n x dv, any strides; they share no element with anything else.
-/// Runs on   host
 template <class T>
 struct AttentionGradient {
   scoring::MatrixView<T> queries;
@@ -29,8 +28,6 @@ struct AttentionGradient {
 };
 
 /// A map whose fused attention has a backward pass: Softmax, SSMax and SSA of float or double.
-///
-/// Runs on   host
 template <class Map>
 concept FusedGradient = scoring::Scoring<Map> && (std::is_same_v<typename Map::value_type, float> ||
                                                   std::is_same_v<typename Map::value_type, double>)&&requires {

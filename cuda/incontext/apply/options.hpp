@@ -12,8 +12,6 @@
 namespace incontext::apply {
 
 /// What happens if the map is undefined on a row: std::domain_error after all rows are done, or NaN left in the row.
-///
-/// Runs on   host
 enum class Undefined { refuse, leave };
 
 /// Which keys each query sees, and where the work is done.
@@ -22,7 +20,6 @@ enum class Undefined { refuse, leave };
 ///
 /// Shapes    visible_counts: empty, or one per row.
 /// Domain    1 <= visible_counts[i] <= n; 0 <= threads <= simulate::most_threads (0: all; CUDA ignores it).
-/// Runs on   host
 struct Options {
   scoring::Visibility visibility = scoring::Visibility::all;
   std::span<const std::int64_t> visible_counts = {};
@@ -36,7 +33,6 @@ struct Options {
 ///
 /// Shapes    rows x columns
 /// Errors    std::invalid_argument naming the option.
-/// Runs on   host
 inline void validate(std::string_view where, const Options& options, std::int64_t rows, std::int64_t columns) {
   simulate::require_threads(where, options.threads);
   if (options.visible_counts.empty()) return;

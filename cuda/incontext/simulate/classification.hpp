@@ -24,7 +24,6 @@ namespace incontext::simulate {
 /// The metrics of every trial, for medians.
 ///
 /// Units     as ClassificationMetric.
-/// Runs on   host
 struct ClassificationSample {
   Sample sample;
 

@@ -20,7 +20,6 @@ namespace incontext::simulate {
 /// Shapes    count numbers, the ends exact.
 /// Domain    0 < low < high, count >= 2.
 /// Errors    std::domain_error for low or high, std::invalid_argument for count outside the domain.
-/// Runs on   host
 inline std::vector<double> log_grid(double low, double high, std::int64_t count) {
   constexpr auto where = "simulate::log_grid";
   require_positive(where, "low", low);

@@ -66,8 +66,6 @@ PartitionFunctionSimulation partition_function(const SphereTask& task, const std
 
 /// The partition functions of every trial, for medians: the mean of 1/Z~ is often dominated by a few contexts without
 /// points near the query.
-///
-/// Runs on   host
 struct PartitionFunctionSample {
   Sample sample;
 

@@ -21,7 +21,6 @@ namespace incontext::simulate {
 /// Units     tolerance relative: the step of an axis over the value at which it is (if kappas may be 0 or negative,
 ///           over the largest |kappa| of the grid).
 /// Domain    tolerance > 0, zooms >= 0.
-/// Runs on   host
 struct SearchOptions {
   double tolerance = 0.01;
   int zooms = 40;  ///< the largest number of zooms

@@ -20,7 +20,6 @@ namespace incontext::simulate {
 /// A device, and of several GPUs which one.
 ///
 /// Domain    as Options.
-/// Runs on   host
 struct NumberedDevice {
   Device device = Device::automatic;
   int gpu = 0;
@@ -28,8 +27,6 @@ struct NumberedDevice {
 };
 
 /// All GPUs of this machine, in the order of their numbers; none in a program without CUDA.
-///
-/// Runs on   host
 inline std::vector<NumberedDevice> all_gpus() {
   std::vector<NumberedDevice> gpus;
   for (int gpu = 0; is_available(Device::cuda, gpu); ++gpu) gpus.push_back({Device::cuda, gpu});

@@ -45,7 +45,6 @@ namespace incontext::simulate {
 ///           if a rank fails or runs something else. MPI ends the program if a rank dies; then only what was
 ///           written to a file before (SimulationRecord::on_change) remains.
 /// Random    the bits of one process, on any number of ranks.
-/// Runs on   host
 class DistributedRun {
  public:
   /// Every process of the communicator must call it.

@@ -20,7 +20,6 @@ namespace incontext::simulate {
 /// The values of every trial, for medians.
 ///
 /// Units     as GradientNorm.
-/// Runs on   host
 struct GradientNormsSample {
   Sample sample;
 

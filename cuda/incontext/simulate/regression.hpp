@@ -21,15 +21,12 @@ namespace incontext::simulate {
 
 /// A map whose attention a trial can evaluate token by token: ApproximateSoftmax, LinearAttention, and any
 /// SimulatedSoftmax, also one defined elsewhere. A map that needs its whole row at once does not satisfy the concept.
-///
-/// Runs on   host
 template <class Map>
 concept StreamedScoring = requires { sizeof(detail::ReadoutFor<Map>); };
 
 /// Copies of a map that differ in temperature only: a grid of maps for regression_error.
 ///
 /// Shapes    as many maps as temperatures.
-/// Runs on   host
 template <class Map>
 std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map map = {}) {
   std::vector<Map> maps;

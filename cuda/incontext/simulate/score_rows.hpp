@@ -18,23 +18,17 @@
 namespace incontext::simulate {
 
 /// Independent normal scores of mean 0.
-///
-/// Runs on   host
 inline ScoreRow normal_scores(std::int64_t count, double variance) {
   require_non_negative("simulate::normal_scores", "variance", variance);
   return {ScoreLaw::normal, count, 0, std::sqrt(variance)};
 }
 
 /// Independent scores, uniform between two edges.
-///
-/// Runs on   host
 inline ScoreRow uniform_scores(std::int64_t count, double lower, double upper) {
   return {ScoreLaw::uniform, count, lower, upper - lower};
 }
 
 /// Scores on an even grid: lower + k (upper - lower) / (count - 1), k = 0 ... count - 1.
-///
-/// Runs on   host
 inline ScoreRow grid_scores(std::int64_t count, double lower, double upper) {
   return {ScoreLaw::grid, count, lower, upper - lower};
 }
@@ -43,7 +37,6 @@ inline ScoreRow grid_scores(std::int64_t count, double lower, double upper) {
 ///
 /// Shapes    values of one functional at one point are contiguous and ascending.
 /// Units     as RowFunctional.
-/// Runs on   host
 struct ScoreRowSample {
   Sample sample;
   int functionals = 0;

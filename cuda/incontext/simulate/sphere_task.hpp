@@ -16,7 +16,6 @@ namespace incontext::simulate {
 /// Refuses a task that cannot be drawn.
 ///
 /// Errors    std::invalid_argument for a field outside its range; the message names the field.
-/// Runs on   host
 inline void validate(const SphereTask& task, std::string_view where = "simulate::SphereTask") {
   require_at_least(where, "dimension", task.dimension, std::int64_t{2});
   require_at_least(where, "classes", task.classes, std::int64_t{2});
@@ -63,7 +62,6 @@ SphereTaskDraw<T> draw_of(const SphereTask& task) {
 /// Shapes    as SphereContext.
 /// Errors    as validate(SphereTask).
 /// Random    as SphereTaskDraw.
-/// Runs on   host
 template <class T = float>
 SphereContext<T> draw_sphere_context(const SphereTask& task, std::uint64_t seed, std::uint64_t trial) {
   validate(task, "simulate::draw_sphere_context");

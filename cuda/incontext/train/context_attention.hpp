@@ -46,7 +46,6 @@ namespace incontext::train {
 ///
 /// Source    arXiv 2510.10425, Section 2.2; scale: 1 for linear attention, 1/sqrt(d + k) for softmax.
 /// Domain    as SphereTask with balanced contexts; heads >= 1; scale > 0.
-/// Runs on   host
 struct ContextLayer {
   simulate::SphereTask task;
   double scale = 1;

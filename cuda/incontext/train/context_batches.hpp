@@ -13,7 +13,6 @@ namespace incontext::train {
 /// (t + 1) * batch - 1 of the seed. Contexts from number held_out on are for evaluations: no training reaches them.
 ///
 /// Domain    1 <= batch <= 2^24; 0 <= threads (0: all).
-/// Runs on   host
 struct ContextBatches {
   std::int64_t batch = 512;
   std::uint64_t seed = 1;
@@ -26,7 +25,6 @@ struct ContextBatches {
 /// Refuses batches outside their domain.
 ///
 /// Errors    std::invalid_argument that names the field.
-/// Runs on   host
 inline void validate(const ContextBatches& batches, std::string_view where = "train::ContextBatches") {
   require_at_least(where, "batch", batches.batch, std::int64_t{1});
   if (batches.batch > (1 << 24)) throw_invalid_argument(where, "batch is too large", batches.batch, "at most 2^24");

@@ -29,13 +29,11 @@ namespace incontext::train {
 /// s log n + b.
 ///
 /// Source    arXiv 2501.19399, Figs. 2 and 4: p_n, s log n and s log n + b.
-/// Runs on   host
 enum class NeedleRule { constant, log_length, log_length_and_constant };
 
 /// The rows, and the device on which the gradients are computed.
 ///
 /// Domain    batch >= 1; needle_stddev >= 0; threads >= 0 (0: all).
-/// Runs on   host
 struct NeedleBatches {
   std::uint64_t seed = 1;
   simulate::ScoreLaw law = simulate::ScoreLaw::uniform;  ///< of the competitors: U(0, 1), N(0, 1) or a grid
@@ -60,7 +58,6 @@ struct NeedleBatches {
 /// Accuracy  gradients against differences, trained parameters against the optimum: tests/train/needle.cpp.
 /// Random    streams needle_scores, needle_place and needle_score; row i of step s and length number k has index
 ///           (s * lengths + k) * batch + i. Bits do not depend on the device or the threads.
-/// Runs on   host
 class NeedleTraining {
  public:
   NeedleTraining(std::vector<std::int64_t> lengths, NeedleRule rule, const NeedleBatches& batches)

@@ -39,7 +39,6 @@ namespace incontext::train {
 ///
 /// Source    arXiv 2310.12956, Section 4.3, says only that their magnitudes are rescaled. A constant factor changes
 ///           nothing under Adam, which divides by the gradient's own size; matching lengths at every step does.
-/// Runs on   host
 enum class GradientScaling {
   none,
   matched  ///< each is given the length of W_V's
@@ -48,7 +47,6 @@ enum class GradientScaling {
 /// The examples, and the device on which the gradients are computed.
 ///
 /// Domain    0 < training_share < 1, with at least one example on either side; batch >= 0; 0 <= threads (0: all).
-/// Runs on   host
 struct ReasoningBatches {
   std::uint64_t seed = 1;  ///< of the initial weights, the division of the inputs, and the batches
   double training_share = 0.3;
@@ -66,7 +64,6 @@ struct ReasoningBatches {
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
 /// Accuracy  gradients are those of training::reasoning_gradient: tests/train/reasoning.cpp.
 /// Random    streams initial_weights, held_out and batch. Bits do not depend on the device or the number of threads.
-/// Runs on   host
 template <class Map>
 class ReasoningTraining {
  public:

@@ -45,7 +45,6 @@ namespace incontext::train {
 /// `fixed`.
 ///
 /// Domain    context_length >= 2.
-/// Runs on   host
 struct RegressionSetting {
   regression::LinearTask<double> task;
   std::int64_t context_length;

@@ -36,8 +36,6 @@ namespace incontext::train {
 
 /// Sequences to train on. `draw` fills sequence `index` of the stream into the columns of `examples` from `first` on;
 /// the columns are 0 before. It must depend on its arguments alone and may be called from several threads.
-///
-/// Runs on   host
 template <class T>
 struct SequenceStream {
   training::SequenceLoss loss = training::SequenceLoss::squared_error;
@@ -50,7 +48,6 @@ struct SequenceStream {
 /// How large batches are, and the device on which the gradients are computed.
 ///
 /// Domain    batch >= 1; threads >= 0 (0: all).
-/// Runs on   host
 struct SequenceBatches {
   std::uint64_t seed = 1;  ///< of the initial weights
   std::int64_t batch = 64;
@@ -69,7 +66,6 @@ inline constexpr std::int64_t sequence_block = 8;
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
 /// Accuracy  gradients are those of training::SequenceTransformer: tests/train/sequence.cpp.
 /// Random    stream initial_weights, and those of the sequences. Bits do not depend on the device or the threads.
-/// Runs on   host
 template <training::TrainableMap Map>
 class SequenceTraining {
  public:

@@ -23,7 +23,6 @@ namespace incontext::train {
 /// Errors    as simulate::validate(SphereTask), when a sequence is drawn.
 /// Accuracy  the draws are those of simulate::draw_sphere_context: tests/train/sphere_sequences.cpp.
 /// Random    as simulate::SphereTaskDraw.
-/// Runs on   host
 template <class T>
 SequenceStream<T> sphere_sequences(const simulate::SphereTask& task, std::uint64_t seed) {
   return {

@@ -14,8 +14,6 @@
 namespace incontext::train {
 
 /// The features of a token of the affine task: x_t, the previous pair, and whether there is one.
-///
-/// Runs on   host
 enum AffineFeature { affine_input, previous_input, previous_label, has_previous, affine_features };
 
 /// Sequences of the affine task: token t asks for y_t and shows (x_(t-1), y_(t-1)), so that attention to the tokens up
@@ -26,7 +24,6 @@ enum AffineFeature { affine_input, previous_input, previous_label, has_previous,
 /// Units     of the labels.
 /// Accuracy  the draws are those of simulate::AffineSequences: tests/train/sequence.cpp.
 /// Random    as simulate::AffineSequences.
-/// Runs on   host
 template <class T>
 SequenceStream<T> affine_sequences(const simulate::AffineSequences<T>& task, std::int64_t training_length) {
   return {.loss = training::SequenceLoss::squared_error,
@@ -66,21 +63,15 @@ void leave_one_exception(std::uint64_t seed, std::uint64_t index, int sign, std:
 }  // namespace detail
 
 /// Which statement about the numbers up to a token is to be judged.
-///
-/// Runs on   host
 enum class Quantifier { every, some };
 
 /// The features of a token of the quantifier task: x_t and a constant.
-///
-/// Runs on   host
 enum QuantifierFeature { quantifier_input, constant_feature, quantifier_features };
 
 /// The numbers of the quantifier task. With independent signs, as in the paper, nearly all long sequences have the same
 /// answer: all of i numbers are positive with probability 2^-i. With one exception, all numbers are positive ("every")
 /// or negative ("some"), but every sequence of odd index has one number of the other sign at a random place. So half of
 /// the last answers are yes at any length.
-///
-/// Runs on   host
 enum class QuantifierNumbers { independent, one_exception };
 
 /// Sequences of the quantifier task: token t shows x_t and asks whether all, or any, of x_1 ... x_t are positive. Class
@@ -92,7 +83,6 @@ enum class QuantifierNumbers { independent, one_exception };
 /// Units     nats.
 /// Accuracy  the draws are those of simulate::QuantifierSequences: tests/train/sequence.cpp.
 /// Random    as simulate::QuantifierSequences; the exception's place has part 1 of its stream.
-/// Runs on   host
 template <class T>
 SequenceStream<T> quantifier_sequences(const simulate::QuantifierSequences<T>& task, Quantifier quantifier,
                                        QuantifierNumbers numbers, std::int64_t training_length) {

@@ -12,16 +12,12 @@
 namespace incontext::adapters {
 
 /// A map that a tensor can go through: any Scoring on float or double.
-///
-/// Runs on   host
 template <class Map>
 concept TensorScoring =
     scoring::Scoring<Map> && DevicePlain<Map> &&
     (std::same_as<typename Map::value_type, float> || std::same_as<typename Map::value_type, double>);
 
 /// A parameter of the map that can be given as a tensor and trained: a member with a derivative.
-///
-/// Runs on   host
 template <class Map, class Parameter>
 concept Trainable = scoring::HasParameter<Map, Parameter> && requires(Map& map) {
   { Parameter::of(map) } -> std::same_as<typename Map::value_type&>;
@@ -51,7 +47,6 @@ concept Trainable = scoring::HasParameter<Map, Parameter> && requires(Map& map) 
 ///           map.
 /// Accuracy  the map's: every row has the bits that the map gives it alone (tests/adapters/torch.cpp); the gradient by
 ///           a parameter is the map's derivative_along, where it has one, else a sum over a row in double.
-/// Runs on   host
 template <class... Parameters, TensorScoring Map, std::same_as<at::Tensor>... Values>
   requires(sizeof...(Parameters) == sizeof...(Values) && (Trainable<Map, Parameters> && ...))
 at::Tensor weights(const Map& map, const at::Tensor& scores, const Values&... values) {

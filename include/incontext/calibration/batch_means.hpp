@@ -26,7 +26,6 @@ namespace incontext::calibration {
 /// Units     as RowStatistics.
 /// Limits    fewer than two batches: standard error NaN.
 /// Accuracy  tests/calibration/batch_means.cpp.
-/// Runs on   host
 class BatchMeans {
  public:
   static constexpr std::size_t most_batches = 64;

@@ -30,7 +30,6 @@ namespace incontext::calibration {
 /// Errors    std::domain_error, laws::QuadratureError as laws::needle_weight.
 /// Accuracy  beside drawn rows within the error estimate, which the law without the correction is not:
 ///           tests/calibration/centered_needle.cpp.
-/// Runs on   host
 inline laws::Quadrature<double> centered_needle_weight(std::int64_t row_length, double score_stddev, double gap) {
   const double h = score_stddev * std::sqrt(3 / static_cast<double>(row_length));
   const auto law = [&](double above) { return laws::needle_weight<double>(row_length, score_stddev, above); };

@@ -23,14 +23,11 @@
 namespace incontext::calibration {
 
 /// How a head distributes its weights over a row: evenly, over many keys, or on a few keys (freezing_ratio above 1).
-///
-/// Runs on   host
 enum class Phase { even, self_averaging, frozen };
 
 /// What is concluded about one head from the rows of one octave of lengths.
 ///
 /// Units     score_stddev of the scores; p_value a probability, NaN where nothing could be tested.
-/// Runs on   host
 struct HeadCalibration {
   std::int64_t layer, head;
   LengthBucket rows;  ///< the rows that are judged, see main_bucket
@@ -49,7 +46,6 @@ struct HeadCalibration {
 /// none, the bucket with the most rows.
 ///
 /// Domain    a head with at least one bucket.
-/// Runs on   host
 inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
   const LengthBucket* best = &head.buckets.front();
   for (const LengthBucket& bucket : head.buckets) {
@@ -63,7 +59,6 @@ inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
 /// (1 + x^2)/n differ from those of equal weights by rounding alone, so that no inverse temperature follows from them.
 ///
 /// Units     of the scores times the inverse temperature.
-/// Runs on   host
 inline constexpr double least_score_stddev = 1e-7;
 
 /// Measures one head against the law of normal rows.
@@ -76,7 +71,6 @@ inline constexpr double least_score_stddev = 1e-7;
 /// Limits    scores that do not vary, or by less than least_score_stddev: score_stddev = 0, phase even, not judged.
 /// Errors    laws::QuadratureError.
 /// Accuracy  constructed heads of each kind get their verdict: tests/calibration/head_calibration.cpp.
-/// Runs on   host
 inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
   const LengthBucket& rows = main_bucket(head);
   const NormalRowComparison comparison = compare_with_normal_rows(rows);
@@ -113,7 +107,6 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
 /// Domain    0 < level < 1.
 /// Errors    std::domain_error for level outside the domain.
 /// Accuracy  as holm_rejections: tests/calibration/head_calibration.cpp.
-/// Runs on   host
 inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3) {
   std::vector<double> p_values;
   for (const HeadCalibration& head : heads) {
@@ -136,7 +129,6 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
 ///           each head, and what it throws ends the calibration.
 /// Errors    as calibrate_head and judge_heads; both errors name the layer and the head.
 /// Accuracy  as calibrate_head.
-/// Runs on   host
 inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasurement>& measurements, int threads = 0,
                                                     double level = 1e-3, const std::function<void()>& poll = {}) {
   std::vector<std::optional<HeadCalibration>> found(measurements.size());

@@ -24,7 +24,6 @@ namespace incontext::calibration {
 /// inverse temperature gives whole rows the value that quarter rows have at 1; whole rows are then measured at it.
 ///
 /// Units     inverse_temperature in one over those of the scores, means of the held quantity.
-/// Runs on   host
 struct TriedPlan {
   Held held;
   double inverse_temperature;
@@ -36,7 +35,6 @@ struct TriedPlan {
 /// The needle and the row lengths for which a head is described.
 ///
 /// Units     gap of the scores times the inverse temperature.
-/// Runs on   host
 struct DetailOptions {
   std::optional<double> gap = {};   ///< of the needle; default: four standard deviations of the scores
   std::int64_t trained_length = 0;  ///< 0: the longest row
@@ -46,7 +44,6 @@ struct DetailOptions {
 /// One head in detail. Of a head whose scores do not vary, only `lengths` is filled.
 ///
 /// Units     as its parts.
-/// Runs on   host
 struct HeadDetail {
   HeadCalibration head;
   HeadMeasurement measured;  ///< with the needle
@@ -61,8 +58,6 @@ struct HeadDetail {
 };
 
 /// Whether every quantity agrees.
-///
-/// Runs on   host
 inline bool all_agree(const std::vector<JudgedQuantity>& judged) {
   return std::all_of(judged.begin(), judged.end(),
                      [](const auto& one) { return one.verdict == statistics::Verdict::agrees; });
@@ -136,7 +131,6 @@ inline std::vector<TriedPlan> tried_plans(const ScoreArray& one, const Measureme
 /// Errors    as measure_heads and the parts; std::domain_error for a gap that is not positive; std::invalid_argument
 ///           for factors that do not ascend from 1, and for a trained length below 2.
 /// Accuracy  as the parts: tests/calibration/head_detail.cpp.
-/// Runs on   host
 inline HeadDetail detail_of(const ScoreArray& scores, const HeadCalibration& head,
                             const MeasurementOptions& measurement, const DetailOptions& wanted = {}) {
   constexpr auto where = "calibration::detail_of";

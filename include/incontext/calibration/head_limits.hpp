@@ -13,7 +13,6 @@ namespace incontext::calibration {
 ///
 /// Units     score_stddev and gap of the scores times the inverse temperature, lengths in scores; a length may be
 ///           infinite.
-/// Runs on   host
 struct HeadLimits {
   double score_stddev;
   std::int64_t trained_length;
@@ -33,7 +32,6 @@ struct HeadLimits {
 /// Domain    score_stddev > 0, trained_length >= 2, gap finite.
 /// Errors    as those functions.
 /// Accuracy  as those functions: tests/calibration/head_detail.cpp.
-/// Runs on   host
 inline HeadLimits head_limits(double score_stddev, double gap, std::int64_t trained_length) {
   const auto n = static_cast<double>(trained_length);
   return {.score_stddev = score_stddev,

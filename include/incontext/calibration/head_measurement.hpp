@@ -16,7 +16,6 @@ namespace incontext::calibration {
 /// their visible keys.
 ///
 /// Units     lengths in visible keys.
-/// Runs on   host
 struct LengthBucket {
   std::int64_t shortest;
   std::int64_t longest;
@@ -26,8 +25,6 @@ struct LengthBucket {
 };
 
 /// What one head does, by row length.
-///
-/// Runs on   host
 struct HeadMeasurement {
   std::int64_t layer = 0;
   std::int64_t head = 0;
@@ -38,14 +35,11 @@ struct HeadMeasurement {
 };
 
 /// What is done with rows without a visible key, which padded queries have.
-///
-/// Runs on   host
 enum class MaskedRows { refused, left_out };
 
 /// How scores are measured.
 ///
 /// Units     inverse_temperature in one over those of the scores.
-/// Runs on   host
 struct MeasurementOptions {
   double inverse_temperature = 1;  ///< multiplies every score: 1 for scores as softmax gets them
   double needle_gap = 0;           ///< the gap of the needle that needle_weight is about, times the inverse temperature
@@ -78,7 +72,6 @@ struct MeasurementOptions {
 ///           layer, head and query, counted from 0.
 /// Accuracy  as row_statistics; the same bits for every order of the array and every number of threads:
 ///           tests/calibration/head_measurement.cpp.
-/// Runs on   host
 inline std::vector<HeadMeasurement> measure_heads(const ScoreArray& scores, const MeasurementOptions& options = {}) {
   constexpr auto where = "calibration::measure_heads";
   require_at_least(where, "the number of keys", scores.keys(), std::int64_t{2});

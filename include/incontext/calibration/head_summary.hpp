@@ -17,7 +17,6 @@ namespace incontext::calibration {
 /// scores' standard deviation alone.
 ///
 /// Units     score_stddev of the scores, entropy in nats, effective keys a number of keys, the rest dimensionless.
-/// Runs on   host
 struct HeadSummary {
   std::int64_t layer;
   std::int64_t head;
@@ -50,7 +49,6 @@ struct HeadSummary {
 /// Domain    a head from calibrate_head.
 /// Limits    scores that do not vary: 0 up to rounding.
 /// Accuracy  2 eps: tests/calibration/head_summary.cpp.
-/// Runs on   host
 inline double worst_deviation(const HeadCalibration& head) {
   double worst = 0;
   for (const auto* one : {&head.comparison.entropy, &head.comparison.ipr, &head.comparison.largest_weight}) {
@@ -65,7 +63,6 @@ inline double worst_deviation(const HeadCalibration& head) {
 /// Units     as HeadSummary.
 /// Domain    a head from calibrate_heads.
 /// Accuracy  copies, and one over the IPR: tests/calibration/head_summary.cpp.
-/// Runs on   host
 inline HeadSummary summary_of(const HeadCalibration& head) {
   const auto mean = [&](RowStatistic which) { return head.rows.full.estimate(which).mean; };
   return {.layer = head.layer,
@@ -94,7 +91,6 @@ inline HeadSummary summary_of(const HeadCalibration& head) {
 /// about n e^(-x^2), is then within a hundredth of the row length n.
 ///
 /// Units     of the scores times the inverse temperature.
-/// Runs on   host
 inline constexpr double nearly_equal_score_stddev = 0.1;
 
 /// What must be known about the temperatures of a head that the law of normal scores predicts: that its weights are
@@ -107,7 +103,6 @@ inline constexpr double nearly_equal_score_stddev = 0.1;
 /// Source    derived: docs/theory/calibration.md#verdict.
 /// Domain    a head from calibrate_heads.
 /// Limits    scores that do not vary: there are no temperatures, and the reason is given.
-/// Runs on   host
 inline std::string warning_about_law(const HeadCalibration& head) {
   if (!(head.score_stddev > 0)) {
     return "The scores of a row are all the same: the weights are 1/n at every temperature, and there is nothing to "
@@ -129,7 +124,6 @@ inline std::string warning_about_law(const HeadCalibration& head) {
 /// The heads of one phase, counted by what was found about the theory of normal rows.
 ///
 /// Units     score_stddev of the scores; medians NaN without a head.
-/// Runs on   host
 struct PhaseCount {
   Phase phase;
   std::int64_t heads;
@@ -148,7 +142,6 @@ struct PhaseCount {
 /// Domain    heads from calibrate_heads.
 /// Limits    no head of a phase: medians NaN.
 /// Accuracy  exact: tests/calibration/head_summary.cpp.
-/// Runs on   host
 inline std::vector<PhaseCount> count_phases(const std::vector<HeadCalibration>& heads) {
   const auto median = [](std::vector<double>& values) {
     if (values.empty()) return std::numeric_limits<double>::quiet_NaN();

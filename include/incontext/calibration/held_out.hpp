@@ -14,7 +14,6 @@ namespace incontext::calibration {
 /// belong to different queries.
 ///
 /// Units     variances in the scores' units squared, entropy in nats, the rest dimensionless.
-/// Runs on   host
 struct HeldOutCheck {
   statistics::Agreement variance;  ///< theory: the mean variance of quarter rows
   statistics::Agreement entropy;
@@ -38,7 +37,6 @@ struct HeldOutCheck {
 /// Domain    a bucket of rows longer than 8 with at least four batches.
 /// Errors    std::invalid_argument for fewer batches; as NormalRows.
 /// Accuracy  normal rows agree, drifting and heavy-tailed rows do not: tests/calibration/held_out.cpp.
-/// Runs on   host
 inline HeldOutCheck check_held_out(const LengthBucket& bucket, std::optional<double> gap = {}) {
   require_at_least("calibration::check_held_out", "the number of batches of quarter rows",
                    bucket.quarter.batches().size(), std::size_t{4});

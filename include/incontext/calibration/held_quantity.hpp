@@ -18,15 +18,12 @@
 namespace incontext::calibration {
 
 /// What is kept: the entropy of the weights, the largest weight, or the weight of a needle.
-///
-/// Runs on   host
 enum class Held { entropy, largest_weight, needle_weight };
 
 /// A head's row: independent normal scores, and, for Held::needle_weight, one that is higher by `gap` than their mean.
 ///
 /// Units     score_stddev and gap of the scores.
 /// Domain    score_stddev > 0, gap finite.
-/// Runs on   host
 template <Real T = double>
 struct HeadScores {
   T score_stddev;
@@ -36,7 +33,6 @@ struct HeadScores {
 /// An inverse temperature, and the value of the held quantity there.
 ///
 /// Units     inverse_temperature in one over those of the scores, value in nats or dimensionless.
-/// Runs on   host
 template <Real T>
 struct HeldTemperature {
   T inverse_temperature;
@@ -55,7 +51,6 @@ struct HeldTemperature {
 /// Limits    inverse_temperature = 0: log n, 1/n, 1/n.
 /// Errors    std::domain_error, laws::QuadratureError as the laws.
 /// Accuracy  as the laws: tests/calibration/held_quantity.cpp.
-/// Runs on   host
 template <Real T>
 T held_value(Held held, const HeadScores<T>& scores, const Count<T>& row_length, const T& inverse_temperature) {
   const T& n = row_length;
@@ -93,7 +88,6 @@ inline constexpr int most_doublings = 40;
 /// Errors    std::domain_error, also for a target that no inverse temperature attains; laws::QuadratureError.
 /// Accuracy  1e-9 relative, where the quantity depends on it: tests/calibration/held_quantity.cpp,
 ///           held_quantity_50digits.cpp.
-/// Runs on   host
 template <Real T>
 HeldTemperature<T> holding_temperature(Held held, const HeadScores<T>& scores, const Count<T>& row_length,
                                        const T& target) {

@@ -13,7 +13,6 @@ namespace incontext::calibration {
 /// A predicted quantity beside its measurement, and the verdict.
 ///
 /// Units     of the quantity.
-/// Runs on   host
 struct JudgedQuantity {
   std::string quantity;
   statistics::Agreement agreement;
@@ -25,7 +24,6 @@ struct JudgedQuantity {
 /// Source    statistics::verdicts.
 /// Shapes    m quantities -> m judged quantities in the same order
 /// Accuracy  as statistics::verdicts.
-/// Runs on   host
 inline std::vector<JudgedQuantity> judged_together(std::vector<std::pair<std::string, statistics::Agreement>> rows) {
   std::vector<statistics::Agreement> family;
   family.reserve(rows.size());

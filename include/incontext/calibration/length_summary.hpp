@@ -15,7 +15,6 @@ namespace incontext::calibration {
 ///
 /// Units     mean, stddev_of_row_means and score_stddev of the scores, entropy in nats, effective keys a number of
 ///           keys, the rest dimensionless; NaN where there is no such number.
-/// Runs on   host
 struct LengthSummary {
   std::int64_t shortest_row;
   std::int64_t longest_row;
@@ -49,7 +48,6 @@ struct LengthSummary {
 /// Domain    a bucket from measure_heads.
 /// Errors    laws::QuadratureError.
 /// Accuracy  as row_statistics and compare_with_normal_rows: tests/calibration/head_detail.cpp.
-/// Runs on   host
 inline LengthSummary summary_of(const LengthBucket& bucket, double gap) {
   const auto estimate = [&](RowStatistic which) { return bucket.full.estimate(which); };
   const auto mean = estimate(RowStatistic::mean), variance = estimate(RowStatistic::variance);

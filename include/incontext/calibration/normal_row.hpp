@@ -19,7 +19,6 @@ namespace incontext::calibration {
 /// rows of one octave.
 ///
 /// Units     score_stddev that of the scores times the inverse temperature; entropy in nats, the rest dimensionless.
-/// Runs on   host
 struct NormalRowComparison {
   double score_stddev;
   statistics::Agreement entropy;
@@ -42,7 +41,6 @@ struct NormalRowComparison {
 /// Limits    score_stddev = 0: entropy log n, ipr and largest weight 1/n, slopes 0.
 /// Errors    std::domain_error, laws::QuadratureError as the laws.
 /// Accuracy  slopes agree with differences of the laws to 1e-5: tests/calibration/normal_row.cpp.
-/// Runs on   host
 class NormalRows {
  public:
   NormalRows(std::int64_t shortest, std::int64_t longest, double score_stddev, std::optional<double> gap = {});
@@ -85,7 +83,6 @@ class NormalRows {
 /// Limits    scores that do not vary: theory and measurement log n and 1/n, not judged, as there is no error.
 /// Errors    as NormalRows.
 /// Accuracy  |z| of normal rows has Student's law, and heavy tails are rejected: tests/calibration/normal_row.cpp.
-/// Runs on   host
 inline NormalRowComparison compare_with_normal_rows(const LengthBucket& bucket, std::optional<double> gap = {}) {
   const double variance = bucket.full.estimate(RowStatistic::variance).mean;
   const NormalRows law(bucket.shortest, bucket.longest, std::sqrt(variance), gap);

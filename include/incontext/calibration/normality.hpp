@@ -11,7 +11,6 @@ namespace incontext::calibration {
 /// The result of a test of whether the scores of each row are a sample of a normal law.
 ///
 /// Units     dimensionless; NaN where the scores of a row do not vary.
-/// Runs on   host
 struct NormalityTest {
   statistics::Agreement skewness;         ///< mean over rows, beside 0
   statistics::Agreement excess_kurtosis;  ///< mean over rows, beside 0
@@ -34,7 +33,6 @@ struct NormalityTest {
 /// Limits    rows of two or three scores: every excess kurtosis is exactly 0, and only the skewness is tested.
 /// Errors    a p-value of NaN where no row varies.
 /// Accuracy  false alarms and power by simulation: tests/calibration/normality.cpp.
-/// Runs on   host
 inline NormalityTest test_normality(const BatchMeans& rows) {
   NormalityTest test{statistics::agree(0.0, rows.estimate(RowStatistic::skewness)),
                      statistics::agree(0.0, rows.estimate(RowStatistic::excess_kurtosis)), 0};

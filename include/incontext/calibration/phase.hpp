@@ -24,7 +24,6 @@ namespace incontext::calibration {
 /// Limits    score_stddev = 0: 0.
 /// Errors    std::domain_error for row_length or score_stddev outside the domain.
 /// Accuracy  4 eps relative: tests/calibration/phase.cpp.
-/// Runs on   host
 template <Real T>
 T freezing_ratio(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;
@@ -43,7 +42,6 @@ T freezing_ratio(const Count<T>& row_length, const T& score_stddev) {
 /// Limits    score_stddev = 0: 1.
 /// Errors    std::domain_error for score_stddev outside the domain; infinity on overflow.
 /// Accuracy  4 eps (1 + x^2/2) relative: tests/calibration/phase.cpp.
-/// Runs on   host
 template <Real T>
 T longest_frozen_length(const T& score_stddev) {
   using std::exp;
@@ -64,7 +62,6 @@ T longest_frozen_length(const T& score_stddev) {
 /// Limits    gap = 0: 2; gap -> infinity: infinity.
 /// Errors    std::domain_error for a gap that is not finite.
 /// Accuracy  1e-13 (1 + g^2) relative: tests/calibration/phase.cpp; against drawn rows there too.
-/// Runs on   host
 template <Real T>
 T distinguishing_length(const T& gap) {
   using std::log;

@@ -15,8 +15,6 @@
 namespace incontext::calibration {
 
 /// What is measured on one row; the index into RowStatistics.
-///
-/// Runs on   host
 enum class RowStatistic : std::size_t {
   mean,              ///< of the scores
   squared_mean,      ///< the square of the mean; with it, the variance of row means
@@ -35,14 +33,11 @@ enum class RowStatistic : std::size_t {
 };
 
 /// The number of statistics of a row.
-///
-/// Runs on   host
 inline constexpr std::size_t row_statistic_count = 14;
 
 /// The statistics of one row, or their mean over rows, indexed by RowStatistic.
 ///
 /// Units     mean of the scores, variance their square, entropy in nats, the rest dimensionless.
-/// Runs on   host
 struct RowStatistics : std::array<double, row_statistic_count> {
   double& operator[](RowStatistic which) { return data()[static_cast<std::size_t>(which)]; }
   double operator[](RowStatistic which) const { return data()[static_cast<std::size_t>(which)]; }
@@ -52,7 +47,6 @@ struct RowStatistics : std::array<double, row_statistic_count> {
 ///
 /// Units     dimensionless.
 /// Domain    row_length >= 1.
-/// Runs on   host
 inline int octave_of(std::int64_t row_length) {
   int octave = 0;
   while ((std::int64_t{1} << octave) < row_length) ++octave;
@@ -87,7 +81,6 @@ struct CenteredPower {
 /// Domain    n >= 2.
 /// Limits    equal scores: variance, skewness, excess kurtosis and highest 0, entropy log n.
 /// Accuracy  1e-13 (1 + |z|) beside direct sums in long double: tests/calibration/row_statistics.cpp.
-/// Runs on   host
 inline RowStatistics row_statistics(std::span<const double> scores, std::span<double> weights, double needle_gap = 0) {
   const statistics::SerialWays ways;
   const auto count = static_cast<std::int64_t>(scores.size());

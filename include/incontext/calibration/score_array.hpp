@@ -14,13 +14,9 @@
 namespace incontext::calibration {
 
 /// How one score is stored: IEEE half, single or double precision, or the first half of single precision.
-///
-/// Runs on   host
 enum class NumberType { float16, float32, float64, bfloat16 };
 
 /// The number of bytes of one score.
-///
-/// Runs on   host
 constexpr std::int64_t size_of(NumberType type) {
   return type == NumberType::float32 ? 4 : type == NumberType::float64 ? 8 : 2;
 }
@@ -50,7 +46,6 @@ inline std::string name_of_type(char kind, std::int64_t bytes) {
 /// Units     bytes per number.
 /// Errors    std::invalid_argument for every other kind or size: integers, complex numbers, objects. The message has
 ///           NumPy's name of the type.
-/// Runs on   host
 inline NumberType number_type(char kind, std::int64_t bytes) {
   if (kind == 'f' && bytes == 2) return NumberType::float16;
   if (kind == 'f' && bytes == 4) return NumberType::float32;
@@ -74,7 +69,6 @@ inline NumberType number_type(char kind, std::int64_t bytes) {
 /// Units     those of the number.
 /// Domain    all 65536 patterns.
 /// Accuracy  exact: tests/calibration/score_array.cpp.
-/// Runs on   host
 inline float float_of_half(std::uint16_t half) {
   const std::uint32_t magnitude = (half & 0x7fffU) << 13;
   const auto finite = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) * 0x1p112F);
@@ -87,7 +81,6 @@ inline float float_of_half(std::uint16_t half) {
 /// Units     those of the number.
 /// Domain    all 65536 patterns.
 /// Accuracy  exact: tests/calibration/score_array.cpp.
-/// Runs on   host
 inline float float_of_bfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
@@ -96,7 +89,6 @@ inline float float_of_bfloat16(std::uint16_t bits) {
 ///
 /// Shapes    data: shape[0] * shape[1] * shape[2] * shape[3] numbers of that type, strides[i] bytes apart.
 /// Units     of the scores.
-/// Runs on   host
 struct ScoreArray {
   const void* data = nullptr;
   NumberType type = NumberType::float64;
@@ -114,7 +106,6 @@ struct ScoreArray {
 ///
 /// Shapes    dimensions: 1 (keys) to 4 (layers, heads, queries, keys) sizes.
 /// Errors    std::invalid_argument for another number of dimensions or an empty one.
-/// Runs on   host
 inline ScoreArray dense_scores(const void* data, NumberType type, std::span<const std::int64_t> dimensions,
                                bool fortran_order = false, bool other_byte_order = false) {
   constexpr auto where = "calibration::dense_scores";
@@ -140,7 +131,6 @@ inline ScoreArray dense_scores(const void* data, NumberType type, std::span<cons
 /// The scores of one head of an array.
 ///
 /// Errors    std::invalid_argument for a layer or a head that is not there.
-/// Runs on   host
 inline ScoreArray one_head(const ScoreArray& scores, std::int64_t layer, std::int64_t head) {
   constexpr auto where = "calibration::one_head";
   if (!(0 <= layer && layer < scores.layers())) {
@@ -212,7 +202,6 @@ void read_rows(const std::byte* const* rows, std::int64_t row_count, std::int64_
 ///
 /// Units     of the scores.
 /// Domain    0 <= query < queries, 0 <= key < keys, which is not checked.
-/// Runs on   host
 inline double score_at(const ScoreArray& scores, std::int64_t query, std::int64_t key) {
   const std::byte* const place =
       static_cast<const std::byte*>(scores.data) + query * scores.strides[2] + key * scores.strides[3];

@@ -17,7 +17,6 @@ namespace incontext::calibration {
 /// temperature for the shifted data, if the head is right at temperature 1 for its training data.
 ///
 /// Units     temperatures of the scores, quotient dimensionless.
-/// Runs on   host
 struct ShiftedTemperature {
   regression::MomentRatioEstimate<double> training;
   regression::MomentRatioEstimate<double> shifted;
@@ -38,7 +37,6 @@ struct ShiftedTemperature {
 /// Errors    std::invalid_argument for a head that is not square; std::domain_error as
 ///           regression::moment_ratio_from_scores, whose name is in the message.
 /// Accuracy  as regression::moment_ratio_from_scores of the matrix: tests/calibration/shifted_temperature.cpp.
-/// Runs on   host
 inline regression::MomentRatioEstimate<double> moment_ratio_of_head(const ScoreArray& head,
                                                                     const MeasurementOptions& options = {}) {
   constexpr auto where = "calibration::moment_ratio_of_head";
@@ -86,7 +84,6 @@ inline regression::MomentRatioEstimate<double> moment_ratio_of_head(const ScoreA
 /// Domain    estimates from moment_ratio_of_head.
 /// Limits    the same sample twice: quotient 1.
 /// Accuracy  4 eps: tests/calibration/shifted_temperature.cpp.
-/// Runs on   host
 inline ShiftedTemperature shifted_temperature(const regression::MomentRatioEstimate<double>& training,
                                               const regression::MomentRatioEstimate<double>& shifted) {
   const double quotient = shifted.ratio / training.ratio;

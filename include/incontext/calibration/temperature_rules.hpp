@@ -20,7 +20,6 @@ namespace incontext::calibration {
 /// A rule's inverse temperature at each of several lengths, and the value that the held quantity then has.
 ///
 /// Units     inverse_temperature in one over those of the scores, NaN where there is none; value of the held quantity.
-/// Runs on   host
 struct TemperatureRule {
   std::string name;
   std::vector<double> inverse_temperature;
@@ -40,7 +39,6 @@ struct TemperatureRule {
 /// Errors    std::invalid_argument for shapes and lengths, std::domain_error for inverse temperatures; parameters
 ///           NaN for lengths that are all the same.
 /// Accuracy  1e-13: tests/calibration/temperature_rules.cpp.
-/// Runs on   host
 inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& lengths,
                                             const std::vector<double>& inverse_temperatures) {
   require_same_size("calibration::nearest_ssmax", "inverse_temperatures", inverse_temperatures.size(), lengths.size());
@@ -75,7 +73,6 @@ inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& len
 /// Limits    factor = 1: 1.
 /// Errors    std::invalid_argument for factor below 1; std::domain_error if it is not finite.
 /// Accuracy  4 eps: tests/calibration/temperature_rules.cpp.
-/// Runs on   host
 inline double yarn_inverse_temperature(double factor) {
   constexpr auto where = "calibration::yarn_inverse_temperature";
   require_finite(where, "factor", factor);
@@ -93,7 +90,6 @@ inline double yarn_inverse_temperature(double factor) {
 /// Domain    score_stddev > 0.
 /// Limits    score_stddev >= 1: 1.
 /// Accuracy  1 eps: tests/calibration/temperature_rules.cpp.
-/// Runs on   host
 inline double normsoftmax_inverse_temperature(double score_stddev) { return 1 / (score_stddev < 1 ? score_stddev : 1); }
 
 /// The SSA of the given base whose exponent k gives a needle the weight `target` in rows of `row_length` scores.
@@ -107,7 +103,6 @@ inline double normsoftmax_inverse_temperature(double score_stddev) { return 1 / 
 /// Limits    exponent NaN, too, where the search meets one at which the law's squared weights overflow.
 /// Errors    std::invalid_argument for row_length; std::domain_error outside the domain, and as the law at exponent 1.
 /// Accuracy  1e-9 in the weight: tests/calibration/temperature_rules.cpp.
-/// Runs on   host
 inline scoring::SSA<double> nearest_ssa(double base, const HeadScores<double>& scores, std::int64_t row_length,
                                         double target) {
   constexpr auto where = "calibration::nearest_ssa";
@@ -172,7 +167,6 @@ inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, c
 /// Domain    lengths >= 2, ascending; scores in their domain.
 /// Errors    std::domain_error, laws::QuadratureError.
 /// Accuracy  as holding_temperature and the laws: tests/calibration/temperature_rules.cpp.
-/// Runs on   host
 inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScores<double>& scores,
                                                       const std::vector<std::int64_t>& lengths) {
   require_at_least("calibration::temperature_rules", "the number of lengths", lengths.size(), std::size_t{2});

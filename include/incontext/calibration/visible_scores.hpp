@@ -12,18 +12,14 @@ namespace incontext::calibration {
 /// as -1e9, or lower.
 ///
 /// Units     of the scores.
-/// Runs on   host
 inline constexpr double highest_mask = -5000;
 
 /// What keeps a row of scores from being used.
-///
-/// Runs on   host
 enum class RowProblem { none, not_a_number, infinite, between_score_and_mask };
 
 /// The visible scores of a row, which keep_visible has put first.
 ///
 /// Units     lowest, highest, sum and problem_value those of the scores.
-/// Runs on   host
 struct VisibleScores {
   std::int64_t count = 0;
   double lowest = std::numeric_limits<double>::infinity();
@@ -48,7 +44,6 @@ struct VisibleScores {
 /// Domain    every number; NaN and +infinity are named as a problem.
 /// Limits    no visible score: count 0.
 /// Accuracy  exact: tests/calibration/visible_scores.cpp.
-/// Runs on   host
 inline VisibleScores keep_visible(std::span<double> row) {
   VisibleScores kept;
   double highest_masked = -std::numeric_limits<double>::infinity();

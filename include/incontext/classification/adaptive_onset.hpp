@@ -25,7 +25,6 @@ namespace incontext::classification {
 /// Limits    classes 3: 4.666; 5: 4.801; 10: 6.107.
 /// Errors    std::invalid_argument for classes.
 /// Accuracy  of the limit, 1e-13 relative in double (tests/classification/adaptive_onset.cpp).
-/// Runs on   host
 template <Real T>
 T adaptive_onset_ratio(std::int64_t classes) {
   constexpr auto where = "classification::adaptive_onset_ratio";

@@ -22,7 +22,6 @@ namespace incontext::classification {
 /// A kernel: a symmetric function of two points.
 ///
 /// Shapes    (d, d) -> a number
-/// Runs on   host
 template <class Kernel, class T>
 concept PointKernel = Real<T> && requires(const Kernel& kernel, const Vector<T>& u, const Vector<T>& v) {
   { kernel(u, v) } -> std::convertible_to<T>;
@@ -31,7 +30,6 @@ concept PointKernel = Real<T> && requires(const Kernel& kernel, const Vector<T>&
 /// A map of points into features: the kernel is their inner product.
 ///
 /// Shapes    d -> any number of features, always the same
-/// Runs on   host
 template <class Features, class T>
 concept FeatureMap = Real<T> && requires(const Features& features, const Vector<T>& u) {
   { features(u) } -> std::convertible_to<Vector<T>>;
@@ -46,7 +44,6 @@ concept FeatureMap = Real<T> && requires(const Features& features, const Vector<
 /// Errors    std::domain_error if a value is not finite, the kernel is not symmetric, or the matrix has an eigenvalue
 ///           below -n eps of the largest: then it is no positive definite kernel.
 /// Accuracy  the kernel's; symmetry to 64 eps of the largest entry (tests/classification/any_kernel.cpp).
-/// Runs on   host
 template <Real T, PointKernel<T> Kernel>
 Matrix<T> gram_matrix(const Matrix<T>& points, const Kernel& kernel) {
   constexpr auto where = "classification::gram_matrix";
@@ -86,7 +83,6 @@ Matrix<T> gram_matrix(const Matrix<T>& points, const Kernel& kernel) {
 /// Limits    the radial and the linear kernel: kernel_descent, linear_descent.
 /// Errors    as validate(Context), and as gram_matrix over the points and the query.
 /// Accuracy  4 n eps of the sums' absolute terms (tests/classification/any_kernel.cpp).
-/// Runs on   host
 template <Real T, PointKernel<T> Kernel>
 Vector<T> kernel_logits(const Context<T>& context, const Kernel& kernel, const T& learning_rate) {
   constexpr auto where = "classification::kernel_logits";
@@ -106,7 +102,6 @@ Vector<T> kernel_logits(const Context<T>& context, const Kernel& kernel, const T
 /// Source    arXiv 2510.10425, Section 3.2: the construction through the feature map.
 /// Shapes    (context: n, d, k; features: d -> m) -> context: n, m, k
 /// Errors    as validate(Context); std::invalid_argument if the number of features varies.
-/// Runs on   host
 template <Real T, FeatureMap<T> Features>
 Context<T> feature_context(const Context<T>& context, const Features& features) {
   constexpr auto where = "classification::feature_context";
@@ -133,7 +128,6 @@ Context<T> feature_context(const Context<T>& context, const Features& features) 
 /// Units     logits in nats.
 /// Errors    as validate(Context); std::invalid_argument for shapes.
 /// Accuracy  as kernel_logits (tests/classification/any_kernel.cpp).
-/// Runs on   host
 template <Real T, PointKernel<T> Kernel>
 Vector<T> kernel_attention_logits(const ContextWeights<T>& weights, const Kernel& kernel, const Context<T>& context) {
   constexpr auto where = "classification::kernel_attention_logits";

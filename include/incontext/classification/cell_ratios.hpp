@@ -24,20 +24,15 @@ namespace incontext::classification {
 ///
 /// Source    automatic: uniform where partition_function_excess v_d(kappa) is at most 2; beyond, counting has the
 ///           smaller error.
-/// Runs on   host
 enum class CellDraws { automatic, uniform, about_query };
 
 /// Thrown for prototypes that are too close for the number of draws: a cell receives too few for its volume.
-///
-/// Runs on   host
 class TooFewDraws : public std::domain_error {
  public:
   using std::domain_error::domain_error;
 };
 
 /// An estimate with its standard error.
-///
-/// Runs on   host
 struct Estimated {
   double value, standard_error;
 };
@@ -45,7 +40,6 @@ struct Estimated {
 /// How a query's kernel is shared among the cells, one number per class.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 struct CellRatios {
   std::vector<Estimated> volume;            ///< share of the sphere
   std::vector<Estimated> density;           ///< P_c / vol_c: mean kernel in the cell over that on the sphere
@@ -73,7 +67,6 @@ struct CellRatios {
 /// Accuracy  standard errors; compared by z with circle_cells and with contexts of 4000 points
 ///           (tests/classification/cell_ratios.cpp).
 /// Random    draw i takes the counters of trial i in the streams uniform and about_query; deterministic for a seed.
-/// Runs on   host
 CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<double>& query, double kappa,
                        std::int64_t draws = 65536, std::uint64_t seed = 1, CellDraws kind = CellDraws::automatic);
 

@@ -33,7 +33,6 @@ namespace incontext::classification {
 /// Limits    kappa = 0: m/(n + q); n -> infinity: balanced_weights of circle_cells.
 /// Errors    std::invalid_argument for counts, std::domain_error for values.
 /// Accuracy  1e-11 of the largest in double (tests/classification/circle_attention.cpp).
-/// Runs on   host
 template <Real T>
 std::vector<T> circle_attention(std::span<const T> prototypes, const T& query, const T& kappa,
                                 std::int64_t context_length, QueryToken query_token) {

@@ -20,7 +20,6 @@ namespace incontext::classification {
 /// Long-context limits at a query among cells on the circle.
 ///
 /// Units     dimensionless; the partition function as Z~ = sum_j e^(kappa (u_j.x - 1)).
-/// Runs on   host
 template <Real T>
 struct CircleCells {
   std::vector<T> volume;               ///< share of the circle
@@ -48,7 +47,6 @@ struct CircleCells {
 /// Limits    kappa = 0: weights 1/k; kappa -> infinity: all weight in the query's own cell.
 /// Errors    std::invalid_argument for counts, std::domain_error for values; a cell without volume is refused.
 /// Accuracy  1e-12 relative in double for widths above 1e-3 (tests/classification/circle_cells.cpp).
-/// Runs on   host
 template <Real T>
 CircleCells<T> circle_cells(std::span<const T> prototypes, const T& query, const T& kappa, std::int64_t context_length,
                             const T& gain) {

@@ -15,21 +15,16 @@
 namespace incontext::classification {
 
 /// A column of numbers of any length.
-///
-/// Runs on   host
 template <Real T>
 using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
 /// A matrix of any shape; where it holds data, each row is one observation.
-///
-/// Runs on   host
 template <Real T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
 /// Labeled examples and an input to be classified. The points may be off the sphere.
 ///
 /// Shapes    inputs: n x d; labels: n, each in 0 ... classes - 1; query: d
-/// Runs on   host
 template <Real T>
 struct Context {
   Matrix<T> inputs;
@@ -42,7 +37,6 @@ struct Context {
 ///
 /// Domain    n >= 1, d >= 1, 2 <= classes.
 /// Errors    std::invalid_argument for shapes and labels, std::domain_error for values.
-/// Runs on   host
 template <Real T>
 void validate(const Context<T>& context, std::string_view where = "classification::validate") {
   require_at_least(where, "classes", context.classes, std::int64_t{2});
@@ -64,7 +58,6 @@ void validate(const Context<T>& context, std::string_view where = "classificatio
 ///
 /// Shapes    logits, probabilities: k; sensitivity, the derivative of the probabilities by the query: k x d
 /// Units     logits in nats.
-/// Runs on   host
 template <Real T>
 struct Prediction {
   Vector<T> logits;
@@ -81,7 +74,6 @@ struct Prediction {
 /// Units     as Prediction.
 /// Errors    none: NaN for NaN.
 /// Accuracy  that of scoring::Softmax.
-/// Runs on   host
 template <Real T>
 Prediction<T> predict(const Vector<T>& logits, const Matrix<T>& logit_derivative) {
   Vector<T> p(logits.size());
@@ -102,7 +94,6 @@ Prediction<T> predict(const Vector<T>& logits, const Matrix<T>& logit_derivative
 /// Limits    logit of the class -> infinity: 0, to full relative accuracy.
 /// Errors    std::invalid_argument for label.
 /// Accuracy  8 eps of the largest logit difference (tests/classification/context.cpp).
-/// Runs on   host
 template <Real T>
 T cross_entropy(const Prediction<T>& prediction, std::int64_t label) {
   using std::exp;
@@ -129,7 +120,6 @@ T cross_entropy(const Prediction<T>& prediction, std::int64_t label) {
 /// Units     nats.
 /// Limits    uniform: log k; one class certain: 0.
 /// Accuracy  8 eps times k (tests/classification/context.cpp).
-/// Runs on   host
 template <Real T>
 T entropy(const Prediction<T>& prediction) {
   T sum = T(0);

@@ -19,14 +19,12 @@ namespace incontext::classification {
 /// How the scores become weights: unchanged, by the exponential, or by softmax.
 ///
 /// Source    arXiv 2510.10425, Section 2.2.
-/// Runs on   host
 enum class AttentionKind { linear, exponential, softmax };
 
 /// The two products of weight matrices on which the layer's output depends, for tokens as columns.
 ///
 /// Source    arXiv 2510.10425, Section 2.2: key_query = W_K^T W_Q, output = W_P W_V.
 /// Shapes    (d + k) x (d + k) each
-/// Runs on   host
 template <Real T>
 struct ContextAttention {
   Matrix<T> key_query;
@@ -37,7 +35,6 @@ struct ContextAttention {
 ///
 /// Shapes    attention: one number per key (the query's last, if it is a key); key_query_gradient: (d + k) x d, the
 ///           columns that multiply the query's input; output_gradient: k x (d + k), the rows of the label entries
-/// Runs on   host
 template <Real T>
 struct ContextAttentionPass {
   Prediction<T> prediction;
@@ -51,7 +48,6 @@ struct ContextAttentionPass {
 ///
 /// Source    arXiv 2510.10425, Section 2.1.
 /// Shapes    (context: n, d, k) -> n x (d + k) or (n + 1) x (d + k)
-/// Runs on   host
 template <Real T>
 Matrix<T> context_tokens(const Context<T>& context, QueryToken query) {
   const Eigen::Index n = context.inputs.rows(), d = context.inputs.cols();
@@ -115,7 +111,6 @@ void require_attention(std::string_view where, const ContextAttention<T>& attent
 /// Limits    the constructions of context_constructions.hpp: the algorithms of context_descent.hpp.
 /// Errors    std::invalid_argument for shapes and label, std::domain_error for values.
 /// Accuracy  1e-12 of the largest entry in double (tests/classification/context_attention.cpp).
-/// Runs on   host
 template <Real T>
 ContextAttentionPass<T> context_attention(const ContextAttention<T>& attention, AttentionKind kind, const T& scale,
                                           const Context<T>& context, std::int64_t label, QueryToken query) {

@@ -17,7 +17,6 @@ namespace incontext::classification {
 /// The four weight matrices of a layer, tokens as columns.
 ///
 /// Shapes    (d + k) x (d + k) each
-/// Runs on   host
 template <Real T>
 struct ContextWeights {
   Matrix<T> query;
@@ -32,7 +31,6 @@ struct ContextWeights {
 ///
 /// Source    arXiv 2510.10425, Section 2.2.
 /// Shapes    as ContextWeights -> as ContextAttention
-/// Runs on   host
 template <Real T>
 ContextAttention<T> merged(const ContextWeights<T>& weights) {
   return {weights.key.transpose() * weights.query, weights.projection * weights.value};
@@ -67,7 +65,6 @@ ContextWeights<T> block_weights(std::string_view where, std::int64_t dimension, 
 /// Errors    std::invalid_argument for counts, std::domain_error for values.
 /// Accuracy  the two agree to 64 eps of the largest logit, in float and double
 ///           (tests/classification/context_constructions.cpp).
-/// Runs on   host
 template <Real T>
 ContextWeights<T> linear_construction(std::int64_t dimension, std::int64_t classes, std::int64_t context_length,
                                       const T& learning_rate) {
@@ -88,7 +85,6 @@ ContextWeights<T> linear_construction(std::int64_t dimension, std::int64_t class
 /// Domain    as linear_construction; kappa >= 0: W_Q = W_K = sqrt(kappa) I_x.
 /// Errors    as linear_construction.
 /// Accuracy  as linear_construction.
-/// Runs on   host
 template <Real T>
 ContextWeights<T> kernel_construction(std::int64_t dimension, std::int64_t classes, std::int64_t context_length,
                                       const T& kappa, const T& learning_rate) {
@@ -112,7 +108,6 @@ ContextWeights<T> kernel_construction(std::int64_t dimension, std::int64_t class
 /// Errors    as linear_construction.
 /// Accuracy  the two agree to 64 eps of the largest logit, in float and double
 ///           (tests/classification/rbf_context_attention.cpp).
-/// Runs on   host
 template <Real T>
 ContextWeights<T> rbf_construction(std::int64_t dimension, std::int64_t classes, std::int64_t context_length,
                                    const T& kappa, const T& learning_rate) {
@@ -135,7 +130,6 @@ ContextWeights<T> rbf_construction(std::int64_t dimension, std::int64_t classes,
 /// Domain    dimension >= 1, classes >= 2, kappa >= 0, gain finite.
 /// Errors    as linear_construction.
 /// Accuracy  as linear_construction.
-/// Runs on   host
 template <Real T>
 ContextWeights<T> softmax_construction(std::int64_t dimension, std::int64_t classes, const T& kappa, const T& gain) {
   using std::sqrt;
@@ -158,7 +152,6 @@ ContextWeights<T> softmax_construction(std::int64_t dimension, std::int64_t clas
 /// Limits    applied twice: the same as once. The probabilities do not change, and the logits sum to 0.
 /// Errors    std::invalid_argument for shapes.
 /// Accuracy  logits against the gradient step on W, 64 eps (tests/classification/context_constructions.cpp).
-/// Runs on   host
 template <Real T>
 ContextWeights<T> centered(ContextWeights<T> weights, std::int64_t classes) {
   constexpr auto where = "classification::centered";
@@ -173,7 +166,6 @@ ContextWeights<T> centered(ContextWeights<T> weights, std::int64_t classes) {
 /// The concentration and gain of the step that given weights approximate.
 ///
 /// Units     as in the constructions.
-/// Runs on   host
 template <Real T>
 struct EffectiveStep {
   T kappa;
@@ -193,7 +185,6 @@ struct EffectiveStep {
 /// Limits    softmax_construction at scale 1/sqrt(d + k): its kappa and gain.
 /// Errors    std::invalid_argument for shapes.
 /// Accuracy  16 eps of the largest entry times d + k (tests/classification/context_constructions.cpp).
-/// Runs on   host
 template <Real T>
 EffectiveStep<T> effective_step(const ContextAttention<T>& attention, const T& scale, std::int64_t classes) {
   constexpr auto where = "classification::effective_step";
@@ -212,7 +203,6 @@ EffectiveStep<T> effective_step(const ContextAttention<T>& attention, const T& s
 /// The distance of two classifiers at one query.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 struct Alignment {
   T prediction_distance;   ///< |p - p'|
@@ -230,7 +220,6 @@ struct Alignment {
 /// Limits    equal predictions: 0, 1, 0. A class of sensitivity 0 has no cosine: NaN.
 /// Errors    std::invalid_argument for shapes.
 /// Accuracy  16 eps (tests/classification/context_constructions.cpp).
-/// Runs on   host
 template <Real T>
 Alignment<T> alignment(const Prediction<T>& one, const Prediction<T>& other) {
   constexpr auto where = "classification::alignment";

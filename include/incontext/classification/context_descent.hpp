@@ -18,14 +18,12 @@ namespace incontext::classification {
 /// How the kernel is continued off the sphere; on the sphere the two forms are the same.
 ///
 /// Source    rbf: e^(-kappa |x_j - x|^2 / 2); dot: e^(kappa (x_j.x - 1)).
-/// Runs on   host
 enum class KernelForm { rbf, dot };
 
 /// What the query adds to the normalizer of the context-adaptive step. On the sphere the last three are the same.
 ///
 /// Source    none: arXiv 2510.10425 eq. (3). dot: e^(kappa x.x), what attention computes. constant: e^kappa. rbf: 1,
 ///           with kernel e^(-kappa |x_j - x|^2 / 2).
-/// Runs on   host
 enum class SelfTerm { none, dot, constant, rbf };
 
 namespace detail {
@@ -76,7 +74,6 @@ KernelRow<T> kernel_row(const Context<T>& context, const T& kappa, KernelForm fo
 /// Limits    learning_rate = 0: uniform.
 /// Errors    as validate(Context).
 /// Accuracy  4 (n + d) eps of the sums' absolute terms (tests/classification/context_descent.cpp).
-/// Runs on   host
 template <Real T>
 Prediction<T> linear_descent(const Context<T>& context, const T& learning_rate) {
   constexpr auto where = "classification::linear_descent";
@@ -99,7 +96,6 @@ Prediction<T> linear_descent(const Context<T>& context, const T& learning_rate) 
 /// Limits    kappa -> 0 with learning_rate times kappa fixed: linear_descent, for balanced contexts.
 /// Errors    as validate(Context); std::domain_error for kappa.
 /// Accuracy  as linear_descent.
-/// Runs on   host
 template <Real T>
 Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T& learning_rate,
                              KernelForm form = KernelForm::rbf) {
@@ -127,7 +123,6 @@ Prediction<T> kernel_descent(const Context<T>& context, const T& kappa, const T&
 ///           linear_descent for balanced contexts; with a self term and a narrow kernel: kernel_descent at rate n c.
 /// Errors    as validate(Context).
 /// Accuracy  as linear_descent; scores are shifted by the largest among the keys in use.
-/// Runs on   host
 template <Real T>
 Prediction<T> adaptive_descent(const Context<T>& context, const T& kappa, const T& gain, SelfTerm self) {
   constexpr auto where = "classification::adaptive_descent";

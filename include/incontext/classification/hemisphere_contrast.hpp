@@ -21,7 +21,6 @@ namespace incontext::classification {
 /// How much larger the kernel's mean is on the query's side of the boundary than on the other side.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 struct HemisphereContrast {
   T relative;                     ///< Delta = B / A: the difference of the two means over their sum
@@ -78,7 +77,6 @@ T relative_contrast(std::int64_t dimension, const T& kappa, const T& angle) {
 ///           on the boundary or at kappa = 0: Delta = 0, log B = -infinity.
 /// Errors    std::invalid_argument for dimension, std::domain_error for values.
 /// Accuracy  1e-12 relative in double for Delta (tests/classification/hemisphere_contrast.cpp).
-/// Runs on   host
 template <Real T>
 HemisphereContrast<T> hemisphere_contrast(std::int64_t dimension, const T& kappa, const T& boundary_angle) {
   using std::log;

@@ -18,7 +18,6 @@ namespace incontext::classification {
 /// participation ratio of the context's weights. The context-adaptive step has the effective learning rate n c / Z~.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 struct InversePartitionFunction {
   T mean;           ///< E 1/Z~
@@ -43,7 +42,6 @@ struct InversePartitionFunction {
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double, for the variance 1e-11 + 2e-24 / kappa^2
 ///           (tests/classification/inverse_partition_function.cpp).
-/// Runs on   host
 template <Real T>
 InversePartitionFunction<T> inverse_partition_function(std::int64_t dimension, const T& kappa,
                                                        std::int64_t context_length, QueryToken query) {

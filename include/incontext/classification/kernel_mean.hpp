@@ -24,7 +24,6 @@ namespace incontext::classification {
 /// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
 /// Accuracy  relative, 16 eps for float and double, d to 1e6 and kappa to 1e9
 ///           (tests/classification/kernel_mean_50digits.cpp).
-/// Runs on   host
 template <Real T>
 T log_kernel_mean(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::log_kernel_mean", "dimension", dimension, std::int64_t{1});
@@ -42,7 +41,6 @@ T log_kernel_mean(std::int64_t dimension, const T& kappa) {
 /// Limits    kappa = 0: 1; infinity where the value exceeds the range of T.
 /// Errors    as log_kernel_mean.
 /// Accuracy  log A times that of log_kernel_mean.
-/// Runs on   host
 template <Real T>
 T kernel_mean(std::int64_t dimension, const T& kappa) {
   using std::exp;
@@ -64,7 +62,6 @@ T kernel_mean(std::int64_t dimension, const T& kappa) {
 /// Errors    as log_kernel_mean.
 /// Accuracy  16 eps relative for kappa <= 1e5 (tests/classification/kernel_mean_50digits.cpp), 32 eps beyond
 ///           (tests/classification/extreme_arguments.cpp).
-/// Runs on   host
 template <Real T>
 T mean_resultant_length(std::int64_t dimension, const T& kappa) {
   detail::require_dimension("classification::mean_resultant_length", dimension, 1);

@@ -24,7 +24,6 @@ namespace incontext::classification {
 /// Limits    kappa = 0: 1/(n + q); n = 1 without the query: 1; kappa -> infinity without the query: 1.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double (tests/classification/largest_weight.cpp).
-/// Runs on   host
 template <Real T>
 T expected_largest_weight(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryToken query) {
   using std::log;

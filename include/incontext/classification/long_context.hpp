@@ -18,7 +18,6 @@ namespace incontext::classification {
 /// orders in 1/n.
 ///
 /// Units     dimensionless, as InversePartitionFunction.
-/// Runs on   host
 template <Real T>
 struct LongContext {
   T mean;            ///< E 1/Z~ to order 1/n^2
@@ -45,7 +44,6 @@ struct LongContext {
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  the mean differs from the exact law by less than 40 (v/n)^3 relative where v/n <= 0.01
 ///           (tests/classification/long_context.cpp).
-/// Runs on   host
 template <Real T>
 LongContext<T> long_context(std::int64_t dimension, const T& kappa, std::int64_t context_length) {
   using std::exp;

@@ -29,7 +29,6 @@ using incontext::QueryToken;
 /// Errors    std::invalid_argument for dimension, std::domain_error for kappa.
 /// Accuracy  32 eps (1 + min(log A, 2 kappa - log A)) relative, A = A_d(2 kappa)
 ///           (tests/classification/kernel_mean_50digits.cpp).
-/// Runs on   host
 template <Real T>
 T partition_function_excess(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::partition_function_excess", "dimension", dimension, std::int64_t{1});
@@ -48,7 +47,6 @@ T partition_function_excess(std::int64_t dimension, const T& kappa) {
 /// Limits    kappa -> 0: kappa^2/d.
 /// Errors    as partition_function_excess.
 /// Accuracy  as partition_function_excess.
-/// Runs on   host
 template <Real T>
 T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
   require_at_least("classification::log_kernel_second_moment_ratio", "dimension", dimension, std::int64_t{1});
@@ -66,7 +64,6 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
 /// Limits    kappa = 0: 0; context_length -> infinity: sqrt(v/n).
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  as partition_function_excess.
-/// Runs on   host
 template <Real T>
 T partition_function_variation(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryToken query) {
   using std::exp;

@@ -20,7 +20,6 @@ namespace incontext::classification {
 /// Shapes    attention: one number per key (the query's last, if it is a key); query_gradient: (d + k) x d, the columns
 ///           that multiply the query's input; key_gradient: (d + k) x (d + k); output_gradient: k x (d + k), the rows
 ///           of W_P W_V for the label entries
-/// Runs on   host
 template <Real T>
 struct RbfAttentionPass {
   Prediction<T> prediction;
@@ -62,7 +61,6 @@ void require_square_weights(std::string_view where, const ContextWeights<T>& wei
 /// Limits    rbf_construction: kernel_descent, off the sphere too.
 /// Errors    std::invalid_argument for shapes and label, std::domain_error for values.
 /// Accuracy  derivatives against central differences, 1e-8 (tests/classification/rbf_context_attention.cpp).
-/// Runs on   host
 template <Real T>
 RbfAttentionPass<T> rbf_context_attention(const ContextWeights<T>& weights, const Context<T>& context,
                                           std::int64_t label, QueryToken query) {

@@ -30,7 +30,6 @@ namespace incontext::classification {
 /// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
 /// Accuracy  1e-12 relative in double for dimension 3, 1e-3 against contexts and drawn points elsewhere
 ///           (tests/classification/sparse_largest_weight.cpp).
-/// Runs on   host
 template <Real T>
 T sparse_largest_weight(std::int64_t dimension, const T& lambda) {
   using std::exp;

@@ -18,7 +18,6 @@ namespace incontext::classification {
 /// Moments of the weights of attention over a Poisson neighborhood.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 struct SparseNeighborhood {
   T self_weight;  ///< J = E 1/(1 + Z~): the mean weight of the query among keys that include it
@@ -39,7 +38,6 @@ struct SparseNeighborhood {
 ///           inverse participation ratio -> 1/(2 lambda).
 /// Errors    std::domain_error for lambda outside the domain; laws::QuadratureError.
 /// Accuracy  1e-12 relative in double (tests/classification/sparse_neighborhood.cpp).
-/// Runs on   host
 template <Real T>
 SparseNeighborhood<T> sparse_neighborhood(const T& lambda) {
   using std::exp;
@@ -83,7 +81,6 @@ SparseNeighborhood<T> sparse_neighborhood(const T& lambda) {
 ///           lambda -> 0, dimension > 2: IPR -> 1 - q Gamma(2 - 1/q) lambda^(1/q).
 /// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
 /// Accuracy  1e-11 relative in double, dimension to 100 (tests/classification/sparse_neighborhood.cpp).
-/// Runs on   host
 template <Real T>
 SparseNeighborhood<T> sparse_neighborhood(std::int64_t dimension, const T& lambda) {
   using std::asinh;

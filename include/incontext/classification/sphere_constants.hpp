@@ -13,7 +13,6 @@ namespace incontext::classification {
 /// Constants of the cosine t = u.x between a uniform point of the unit sphere and a fixed one.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 struct SphereConstants {
   T density;        ///< R_d: the density of t is R_d (1 - t^2)^((d-3)/2)
@@ -34,7 +33,6 @@ struct SphereConstants {
 ///           is not.
 /// Errors    std::invalid_argument for dimension outside the domain.
 /// Accuracy  R_d and m_d 16 eps relative, log c_d 16 eps of 1 + d (tests/classification/sphere_constants.cpp).
-/// Runs on   host
 template <Real T>
 SphereConstants<T> sphere_constants(std::int64_t dimension) {
   using std::exp;

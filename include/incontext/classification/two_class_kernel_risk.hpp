@@ -24,7 +24,6 @@ namespace incontext::classification {
 /// Errors    std::invalid_argument for counts, std::domain_error for values.
 /// Accuracy  of the integral, 1e-11 relative in double (tests/classification/two_class_kernel_risk.cpp); of the
 ///           approximation, kernel_cross_entropy_error of two_class_risk_range.hpp.
-/// Runs on   host
 template <Real T>
 T kernel_cross_entropy(std::int64_t dimension, const T& kappa, std::int64_t context_length, const T& learning_rate) {
   kernel_logit_difference(dimension, kappa, T(0), context_length, learning_rate);
@@ -47,7 +46,6 @@ T kernel_cross_entropy(std::int64_t dimension, const T& kappa, std::int64_t cont
 /// Errors    as kernel_cross_entropy.
 /// Accuracy  of the integral, as kernel_cross_entropy; of the approximation, adaptive_cross_entropy_error of
 ///           two_class_risk_range.hpp: at kappa = 8, n = 40, gain 8 in three dimensions the loss is 18% larger.
-/// Runs on   host
 template <Real T>
 T adaptive_cross_entropy(std::int64_t dimension, const T& kappa, std::int64_t context_length, const T& gain,
                          QueryToken query) {

@@ -18,7 +18,6 @@ namespace incontext::classification {
 /// Closed forms of long contexts for two classes, in which noise decides only in a thin layer about the boundary.
 ///
 /// Units     dimensionless; errors are shares of queries, gains in nats.
-/// Runs on   host
 template <Real T>
 struct TwoClassLayer {
   T contrast_slope;         ///< d Delta / d alpha at the boundary
@@ -77,7 +76,6 @@ T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  of the formulas, 1e-12 relative in double; of the errors as an approximation of 1 - kernel_accuracy,
 ///           (d + v)/(2 n) relative (tests/classification/two_class_layer.cpp).
-/// Runs on   host
 template <Real T>
 TwoClassLayer<T> two_class_layer(std::int64_t dimension, const T& kappa, std::int64_t context_length) {
   using std::exp;

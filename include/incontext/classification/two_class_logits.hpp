@@ -20,7 +20,6 @@ namespace incontext::classification {
 /// Mean and variance of a logit difference over contexts.
 ///
 /// Units     logits, in nats; the variance their square.
-/// Runs on   host
 template <Real T>
 struct LogitMoments {
   T mean;
@@ -70,7 +69,6 @@ SignedKernel<T> signed_kernel(std::string_view where, std::int64_t dimension, co
 /// Limits    n -> infinity: variance 0.
 /// Errors    std::invalid_argument for counts, std::domain_error for values.
 /// Accuracy  32 eps relative (tests/classification/two_class_logits.cpp).
-/// Runs on   host
 template <Real T>
 LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundary_angle, std::int64_t context_length,
                                         const T& learning_rate) {
@@ -94,7 +92,6 @@ LogitMoments<T> linear_logit_difference(std::int64_t dimension, const T& boundar
 /// Limits    kappa -> 0 with eta kappa fixed: linear_logit_difference.
 /// Errors    as linear_logit_difference.
 /// Accuracy  as hemisphere_contrast.
-/// Runs on   host
 template <Real T>
 LogitMoments<T> kernel_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,
                                         std::int64_t context_length, const T& learning_rate) {
@@ -117,7 +114,6 @@ LogitMoments<T> kernel_logit_difference(std::int64_t dimension, const T& kappa, 
 /// first correction.
 ///
 /// Units     logits, in nats; the variance their square.
-/// Runs on   host
 template <Real T>
 struct AdaptiveLogitMoments {
   T limit;     ///< quotient of the means
@@ -138,7 +134,6 @@ struct AdaptiveLogitMoments {
 /// Errors    as linear_logit_difference.
 /// Accuracy  of the formulas, as hemisphere_contrast; of the expansion, for v/n << 1: the
 ///           mean is off by less than c (v/n)^2 where v/n <= 0.1 (tests/classification/two_class_logits.cpp).
-/// Runs on   host
 template <Real T>
 AdaptiveLogitMoments<T> adaptive_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,
                                                   std::int64_t context_length, const T& gain, QueryToken query) {

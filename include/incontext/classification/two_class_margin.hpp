@@ -24,7 +24,6 @@ namespace incontext::classification {
 /// Mean and mean square of the margin.
 ///
 /// Units     nats; the mean square their square.
-/// Runs on   host
 template <Real T>
 struct MarginMoments {
   T mean;
@@ -61,7 +60,6 @@ T smooth_query_average(std::int64_t dimension, const T& kappa, const Function& f
 /// Limits    n -> infinity: mean square eta^2 m_d^2 / d.
 /// Errors    as linear_logit_difference.
 /// Accuracy  16 eps relative (tests/classification/two_class_margin_50digits.cpp).
-/// Runs on   host
 template <Real T>
 MarginMoments<T> linear_margin(std::int64_t dimension, std::int64_t context_length, const T& learning_rate) {
   linear_logit_difference(dimension, T(0), context_length, learning_rate);  // refuses what is outside the domain
@@ -82,7 +80,6 @@ MarginMoments<T> linear_margin(std::int64_t dimension, std::int64_t context_leng
 /// Limits    kappa -> 0 with eta kappa fixed: linear_margin.
 /// Errors    as kernel_logit_difference.
 /// Accuracy  1e-12 relative in double (tests/classification/two_class_margin_50digits.cpp).
-/// Runs on   host
 template <Real T>
 MarginMoments<T> kernel_margin(std::int64_t dimension, const T& kappa, std::int64_t context_length,
                                const T& learning_rate) {
@@ -106,7 +103,6 @@ MarginMoments<T> kernel_margin(std::int64_t dimension, const T& kappa, std::int6
 /// Limits    kappa -> 0: c kappa m_d^2 n/(n + q); n -> infinity: c E Delta.
 /// Errors    as expected_adaptive_logit_difference.
 /// Accuracy  1e-10 relative in double (tests/classification/two_class_margin.cpp).
-/// Runs on   host
 template <Real T>
 T mean_adaptive_margin(std::int64_t dimension, const T& kappa, std::int64_t context_length, const T& gain,
                        QueryToken query) {

@@ -33,7 +33,6 @@ namespace incontext::classification {
 /// Errors    std::invalid_argument for counts, std::domain_error for rate.
 /// Accuracy  of the integral, 1e-11 relative in double (tests/classification/two_class_risk.cpp); of the
 ///           approximation, linear_cross_entropy_error of two_class_risk_range.hpp.
-/// Runs on   host
 template <Real T>
 T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, const T& learning_rate) {
   linear_logit_difference(dimension, T(0), context_length, learning_rate);
@@ -54,7 +53,6 @@ T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, cons
 /// Errors    std::invalid_argument for dimension or context_length outside the domain.
 /// Accuracy  of the integral, 1e-12 relative in double (tests/classification/two_class_risk.cpp); of the approximation,
 ///           1/(2 n) relative to the share of errors (tests/classification/two_class_risk_range.cpp).
-/// Runs on   host
 template <Real T>
 T linear_accuracy(std::int64_t dimension, std::int64_t context_length) {
   linear_logit_difference(dimension, T(0), context_length, T(1));
@@ -76,7 +74,6 @@ T linear_accuracy(std::int64_t dimension, std::int64_t context_length) {
 /// Accuracy  of the integral, 1e-11 relative in double (tests/classification/two_class_risk.cpp); of the approximation,
 ///           (v + 1/2)/n relative to the share of errors, v = partition_function_excess
 ///           (tests/classification/two_class_risk_range.cpp).
-/// Runs on   host
 template <Real T>
 T kernel_accuracy(std::int64_t dimension, const T& kappa, std::int64_t context_length) {
   require_positive("classification::kernel_accuracy", "kappa", kappa);
@@ -93,7 +90,6 @@ T kernel_accuracy(std::int64_t dimension, const T& kappa, std::int64_t context_l
 /// A learning rate and the cross entropy at it.
 ///
 /// Units     learning_rate dimensionless, cross_entropy in nats.
-/// Runs on   host
 template <Real T>
 struct BestRate {
   T learning_rate;
@@ -111,7 +107,6 @@ struct BestRate {
 /// Errors    std::invalid_argument for dimension or context_length outside the domain.
 /// Accuracy  16 eps; as an approximation of best_linear_rate 3% (rate) and 5% for n >= 10 d:
 ///           tests/classification/two_class_risk.cpp.
-/// Runs on   host
 template <Real T>
 BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t context_length) {
   using std::sqrt;
@@ -135,7 +130,6 @@ BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t contex
 ///           if there is no bracket.
 /// Accuracy  1e-10 relative for the rate in double (tests/classification/two_class_risk.cpp); the loss is that of
 ///           linear_cross_entropy, an approximation.
-/// Runs on   host
 template <Real T>
 BestRate<T> best_linear_rate(std::int64_t dimension, std::int64_t context_length) {
   using std::exp;

@@ -39,7 +39,6 @@ T neglected_share(const T& of_kernel, const T& logit_variance, std::int64_t cont
 /// Errors    as linear_cross_entropy.
 /// Accuracy  an upper estimate, not a proven bound: no error of a simulation exceeds it
 ///           (tests/classification/two_class_risk_range.cpp).
-/// Runs on   host
 template <Real T>
 T linear_cross_entropy_error(std::int64_t dimension, std::int64_t context_length, const T& learning_rate) {
   linear_logit_difference(dimension, T(0), context_length, learning_rate);
@@ -58,7 +57,6 @@ T linear_cross_entropy_error(std::int64_t dimension, std::int64_t context_length
 /// Limits    learning_rate = 0 or kappa = 0: 0; context_length -> infinity: 0.
 /// Errors    as kernel_cross_entropy.
 /// Accuracy  as linear_cross_entropy_error.
-/// Runs on   host
 template <Real T>
 T kernel_cross_entropy_error(std::int64_t dimension, const T& kappa, std::int64_t context_length,
                              const T& learning_rate) {
@@ -82,7 +80,6 @@ T kernel_cross_entropy_error(std::int64_t dimension, const T& kappa, std::int64_
 /// Limits    gain = 0 or kappa = 0: 0; context_length -> infinity: 0.
 /// Errors    as adaptive_cross_entropy.
 /// Accuracy  as linear_cross_entropy_error.
-/// Runs on   host
 template <Real T>
 T adaptive_cross_entropy_error(std::int64_t dimension, const T& kappa, std::int64_t context_length, const T& gain,
                                QueryToken query) {

@@ -30,7 +30,6 @@ namespace incontext::classification {
 /// Limits    kappa = 0 or boundary_angle = 0: 0; kappa -> 0: c kappa m_d sin(alpha) n/(n + q); n -> infinity: c Delta.
 /// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError.
 /// Accuracy  1e-10 relative in double (tests/classification/two_class_softmax.cpp).
-/// Runs on   host
 template <Real T>
 T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,
                                      std::int64_t context_length, const T& gain, QueryToken query) {

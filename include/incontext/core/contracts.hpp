@@ -17,7 +17,6 @@
 namespace incontext {
 
 /// A number as text with the given number of significant digits, to be put into a sentence.
-/// Runs on   host
 inline std::string short_text(double value, int digits) {
   char text[64];
   std::snprintf(text, sizeof text, "%.*g", digits, value);
@@ -26,19 +25,16 @@ inline std::string short_text(double value, int digits) {
 
 /// Throws std::invalid_argument for a wrong shape or configuration. The message is
 /// `incontext::where: problem (value = ...; needs ...)`.
-/// Runs on   host
 template <class Value>
 [[noreturn]] void throw_invalid_argument(std::string_view where, std::string_view problem, const Value& value,
                                          std::string_view needs);
 
 /// Throws std::domain_error for a value outside the domain, with the same layout of the message.
-/// Runs on   host
 template <class Value>
 [[noreturn]] void throw_domain_error(std::string_view where, std::string_view problem, const Value& value,
                                      std::string_view needs);
 
 /// Accepts value > 0 and finite; NaN is refused.
-/// Runs on   host
 template <class Value>
 void require_positive(std::string_view where, std::string_view parameter, const Value& value) {
   if (!(value > Value(0) && value <= (std::numeric_limits<Value>::max)())) {
@@ -47,7 +43,6 @@ void require_positive(std::string_view where, std::string_view parameter, const 
 }
 
 /// Accepts value >= 0 and finite; NaN is refused.
-/// Runs on   host
 template <class Value>
 void require_non_negative(std::string_view where, std::string_view parameter, const Value& value) {
   if (!(value >= Value(0) && value <= (std::numeric_limits<Value>::max)())) {
@@ -56,7 +51,6 @@ void require_non_negative(std::string_view where, std::string_view parameter, co
 }
 
 /// Accepts any finite value; NaN is refused.
-/// Runs on   host
 template <class Value>
 void require_finite(std::string_view where, std::string_view parameter, const Value& value) {
   if (!((std::numeric_limits<Value>::lowest)() <= value && value <= (std::numeric_limits<Value>::max)())) {
@@ -66,7 +60,6 @@ void require_finite(std::string_view where, std::string_view parameter, const Va
 
 /// Accepts value > 0, infinity included, and refuses NaN. An infinite temperature makes all weights equal, and an
 /// infinite cap has no effect.
-/// Runs on   host
 template <class Value>
 void require_above_zero(std::string_view where, std::string_view parameter, const Value& value) {
   if (!(value > Value(0))) {
@@ -75,7 +68,6 @@ void require_above_zero(std::string_view where, std::string_view parameter, cons
 }
 
 /// Accepts value >= minimum, for counts and sizes.
-/// Runs on   host
 template <class Integer>
 void require_at_least(std::string_view where, std::string_view parameter, Integer value, Integer minimum) {
   if (!(value >= minimum)) {
@@ -85,7 +77,6 @@ void require_at_least(std::string_view where, std::string_view parameter, Intege
 }
 
 /// Accepts two sizes that are the same.
-/// Runs on   host
 template <class Integer>
 void require_same_size(std::string_view where, std::string_view parameter, Integer value, Integer expected) {
   if (value != expected) {

@@ -8,7 +8,6 @@ namespace incontext {
 ///
 /// Units     as the numbers.
 /// Limits    contains() is false for NaN, and if an end is NaN.
-/// Runs on   host
 template <class T>
 struct Interval {
   T lower;

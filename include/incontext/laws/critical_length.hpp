@@ -14,7 +14,6 @@ namespace incontext::laws {
 /// The longest row in which a needle keeps a given weight, and the weights in it and in the next longer row.
 ///
 /// Units     length is a number of scores, the needle's included; weights dimensionless.
-/// Runs on   host
 template <Real T>
 struct CriticalLength {
   std::int64_t length;  ///< 1 if no row of two or more scores leaves the needle so much
@@ -62,7 +61,6 @@ CriticalLength<T> critical_length(const T& weight, const Weight& weight_of) {
 /// Errors    std::domain_error; QuadratureError. Lengths beyond 5.6e14 are given as that, without the next weight.
 /// Accuracy  exact but for lengths at which the weight is `weight` to 1e-11: tests/laws/critical_length.cpp,
 ///           critical_length_50digits.cpp.
-/// Runs on   host
 template <Real T>
 CriticalLength<T> softmax_critical_length(const T& noise_stddev, const T& gap, const T& weight = T(0.5)) {
   constexpr auto where = "laws::softmax_critical_length";
@@ -83,7 +81,6 @@ CriticalLength<T> softmax_critical_length(const T& noise_stddev, const T& gap, c
 /// Limits    variance = 0 and s m > 1: no such length, the weight tends to 1.
 /// Errors    as softmax_critical_length.
 /// Accuracy  as softmax_critical_length, where the weight falls once between two powers of two.
-/// Runs on   host
 template <Real T>
 CriticalLength<T> ssmax_critical_length(const T& scale, const T& variance, const T& score, const T& weight = T(0.5)) {
   using std::log;

@@ -15,7 +15,6 @@ namespace incontext::laws {
 /// Weights of a row with one score above n - 1 equal ones.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 struct TwoLevelWeights {
   T high;        ///< weight of the one score
@@ -36,7 +35,6 @@ struct TwoLevelWeights {
 /// Limits    row_length = 1: high 1; exponent_gap = 0: uniform; softmax, n -> infinity: high ~ e^(beta g) / n.
 /// Errors    std::domain_error for row_length or exponent_gap outside the domain.
 /// Accuracy  4 eps (1 + |beta g|) relative, each field: tests/laws/fading.cpp.
-/// Runs on   host
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const Count<T>& row_length, const T& exponent_gap) {
   const T& n = row_length;
@@ -63,7 +61,6 @@ TwoLevelWeights<T> two_level_weights(const Count<T>& row_length, const T& expone
 /// Limits    exponent_gap = 0: 1/n. SSMax, n -> infinity: 1 for s g > 1.
 /// Errors    std::domain_error for row_length or exponent_gap outside the domain.
 /// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
-/// Runs on   host
 template <Real T>
 T largest_weight_lower_bound(const Count<T>& row_length, const T& exponent_gap) {
   const T& n = row_length;
@@ -81,7 +78,6 @@ T largest_weight_lower_bound(const Count<T>& row_length, const T& exponent_gap) 
 /// Limits    exponent_range = 0: 1/n. SSMax, n -> infinity: 0 for s D < 1.
 /// Errors    std::domain_error for row_length or exponent_range outside the domain.
 /// Accuracy  as two_level_weights; the bound holds on random rows: tests/laws/fading.cpp.
-/// Runs on   host
 template <Real T>
 T largest_weight_upper_bound(const Count<T>& row_length, const T& exponent_range) {
   const T& n = row_length;

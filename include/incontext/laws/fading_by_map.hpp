@@ -28,7 +28,6 @@ namespace incontext::laws {
 /// Limits    n -> infinity: softmax e^gap / n, SSA w(high) / (n w(low)), SSMax ssmax_two_level_limit.
 /// Errors    std::invalid_argument for the row_length, std::domain_error.
 /// Accuracy  as two_level_weights of a gap: tests/laws/fading_by_map.cpp.
-/// Runs on   host
 template <scoring::SoftmaxLike Map>
 TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrdiff_t row_length,
                                                        const scoring::Value<Map>& high,
@@ -55,7 +54,6 @@ TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrd
 /// Limits    n -> infinity: (1 + g / tau) / n.
 /// Errors    as for softmax.
 /// Accuracy  4 eps of the larger term: tests/laws/fading_by_map.cpp.
-/// Runs on   host
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, std::ptrdiff_t row_length,
                                      const T& high, const T& low) {
@@ -79,7 +77,6 @@ TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, 
 /// Limits    equal scores: uniform.
 /// Errors    as for softmax.
 /// Accuracy  8 eps (1 + |beta g|) relative: tests/laws/fading_by_map.cpp.
-/// Runs on   host
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::ptrdiff_t row_length, const T& high,
                                      const T& low) {
@@ -102,7 +99,6 @@ TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::pt
 /// Limits    equal scores: uniform.
 /// Errors    as for softmax.
 /// Accuracy  1 eps: tests/laws/fading_by_map.cpp.
-/// Runs on   host
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t row_length, const T& high,
                                      const T& low) {
@@ -123,7 +119,6 @@ TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t 
 /// Limits    alpha -> 1: softmax.
 /// Errors    as for softmax.
 /// Accuracy  1e-11 relative for 1.2 <= alpha <= 3: tests/laws/fading_by_map.cpp.
-/// Runs on   host
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff_t row_length, const T& high,
                                      const T& low) {
@@ -140,7 +135,6 @@ TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff
 /// Limits    as entmax.
 /// Errors    as for softmax.
 /// Accuracy  as entmax.
-/// Runs on   host
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::Sparsemax<T>&, std::ptrdiff_t row_length, const T& high,
                                      const T& low) {

@@ -23,7 +23,6 @@ namespace incontext::laws {
 /// Limits    inverse_temperature = 0: log(n - 1); n -> infinity at beta = 1: log((n - 2)(e - 1)).
 /// Errors    std::domain_error for row_length or inverse_temperature outside the domain.
 /// Accuracy  8 eps relative: tests/laws/fading_grid.cpp.
-/// Runs on   host
 template <Real T>
 T grid_log_sum(const Count<T>& row_length, const T& inverse_temperature) {
   const T& n = row_length;
@@ -50,7 +49,6 @@ T grid_log_sum(const Count<T>& row_length, const T& inverse_temperature) {
 ///           with edge 1.
 /// Errors    std::domain_error for row_length or inverse_temperature outside the domain.
 /// Accuracy  10 eps relative: tests/laws/fading_grid.cpp.
-/// Runs on   host
 template <Real T>
 T grid_threshold(const Count<T>& row_length, const T& inverse_temperature) {
   const T& n = row_length;
@@ -68,7 +66,6 @@ T grid_threshold(const Count<T>& row_length, const T& inverse_temperature) {
 /// Limits    z_max = z_*: 1/2.
 /// Errors    std::domain_error for row_length, inverse_temperature or z_max outside the domain.
 /// Accuracy  8 eps (1 + |log S| + |beta z_max|) relative: tests/laws/fading_grid.cpp.
-/// Runs on   host
 template <Real T>
 T grid_weight(const Count<T>& row_length, const T& inverse_temperature, const T& z_max) {
   const T& n = row_length;
@@ -90,7 +87,6 @@ T grid_weight(const Count<T>& row_length, const T& inverse_temperature, const T&
 /// Limits    SSMax: falls like 1 / log n; softmax: does not depend on n.
 /// Errors    std::domain_error for inverse_temperature outside the domain.
 /// Accuracy  4 eps relative: tests/laws/fading_grid.cpp.
-/// Runs on   host
 template <Real T>
 T logistic_width(const T& inverse_temperature) {
   using std::log;

@@ -23,7 +23,6 @@ namespace incontext::laws {
 /// Limits    weight = 1/2: 1 + e^(beta g).
 /// Errors    std::domain_error for exponent_gap or weight outside the domain; infinity where e^(beta g) overflows.
 /// Accuracy  4 eps (1 + |beta g|) relative: tests/laws/fading_thresholds.cpp.
-/// Runs on   host
 template <Real T>
 T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
   using std::exp;
@@ -42,7 +41,6 @@ T two_level_count(const T& exponent_gap, const T& weight = T(0.5)) {
 /// Limits    weight = 1/n: 0.
 /// Errors    std::domain_error for row_length or weight outside the domain.
 /// Accuracy  4 eps (1 + log n + |log(w / (1 - w))|) absolute: tests/laws/fading_thresholds.cpp.
-/// Runs on   host
 template <class N, Real T = RealOf<N>>
   requires std::convertible_to<const N&, CountOf<T>>
 T two_level_exponent_gap(const N& row_length, const T& weight = T(0.5)) {
@@ -63,7 +61,6 @@ T two_level_exponent_gap(const N& row_length, const T& weight = T(0.5)) {
 /// Limits    s = 0.43, b = 0: 10.2.
 /// Errors    std::domain_error for scale or bias outside the domain; infinity on overflow.
 /// Accuracy  4 eps (1 + |1 - b| / s) relative: tests/laws/fading_thresholds.cpp.
-/// Runs on   host
 template <Real T>
 T ssmax_crossover_count(const T& scale, const T& bias = T(0)) {
   using std::exp;
@@ -85,7 +82,6 @@ T ssmax_crossover_count(const T& scale, const T& bias = T(0)) {
 /// Domain    scale > 0.
 /// Errors    std::domain_error for scale outside the domain.
 /// Accuracy  1 eps: tests/laws/fading_thresholds.cpp.
-/// Runs on   host
 template <Real T>
 T ssmax_critical_gap(const T& scale) {
   require_positive("laws::ssmax_critical_gap", "scale", scale);
@@ -103,7 +99,6 @@ T ssmax_critical_gap(const T& scale) {
 /// Domain    scale > 0, gap finite.
 /// Errors    std::domain_error for scale or gap outside the domain.
 /// Accuracy  exact for the rounded product s g: tests/laws/fading_thresholds.cpp.
-/// Runs on   host
 template <Real T>
 T ssmax_two_level_limit(const T& scale, const T& gap) {
   require_positive("laws::ssmax_two_level_limit", "scale", scale);
@@ -123,7 +118,6 @@ T ssmax_two_level_limit(const T& scale, const T& gap) {
 /// Limits    s g -> infinity: 1.
 /// Errors    std::domain_error for scale, or for a product of scale and gap that is not above 1 and finite.
 /// Accuracy  4 eps (1 + 1 / (s g - 1)) relative: tests/laws/fading_thresholds.cpp.
-/// Runs on   host
 template <Real T>
 T ssmax_weakest_count(const T& scale, const T& gap) {
   require_positive("laws::ssmax_weakest_count", "scale", scale);
@@ -143,7 +137,6 @@ T ssmax_weakest_count(const T& scale, const T& gap) {
 ///
 /// Units     upper_edge = z_+ in units of the scores; edge_exponent dimensionless.
 /// Domain    upper_edge finite, edge_exponent >= 0 and finite.
-/// Runs on   host
 template <Real T = double>
 struct BoundedScores {
   T upper_edge;
@@ -162,7 +155,6 @@ struct BoundedScores {
 /// Domain    row_length > 1, scale > 0, law as BoundedScores.
 /// Errors    std::domain_error for row_length, scale or a field of law outside the domain.
 /// Accuracy  asymptotic: 2e-4 of the grid's exact threshold for s log n > 6: tests/laws/fading_grid.cpp.
-/// Runs on   host
 template <Real T>
 T ssmax_bounded_threshold(const Count<T>& row_length, const T& scale, const BoundedScores<T>& law) {
   const T& n = row_length;
@@ -178,7 +170,6 @@ T ssmax_bounded_threshold(const Count<T>& row_length, const T& scale, const Boun
 /// One level of competitors: n^exponent scores, each below the largest score by `gap`.
 ///
 /// Units     gap of the scores; exponent dimensionless, at most 1.
-/// Runs on   host
 template <Real T>
 struct CompetitorLevel {
   T gap;
@@ -198,7 +189,6 @@ struct CompetitorLevel {
 /// Limits    no gap below g, exponent 1 at g: 1 - s g.
 /// Errors    std::invalid_argument for no level, std::domain_error for scale or a field of a level outside the domain.
 /// Accuracy  2 eps (1 + |s g|): tests/laws/fading_thresholds.cpp.
-/// Runs on   host
 template <Real T>
 T ssmax_focus_power(std::span<const CompetitorLevel<T>> levels, const T& scale) {
   require_positive("laws::ssmax_focus_power", "scale", scale);
@@ -222,7 +212,6 @@ T ssmax_focus_power(std::span<const CompetitorLevel<T>> levels, const T& scale) 
 /// Domain    alpha > 1.
 /// Errors    std::domain_error for alpha outside the domain.
 /// Accuracy  2 eps alpha / (alpha - 1): tests/laws/fading_thresholds.cpp.
-/// Runs on   host
 template <Real T>
 T entmax_one_hot_gap(const T& alpha) {
   if (!(T(1) < alpha && math::is_finite(alpha))) {

@@ -27,7 +27,6 @@ namespace incontext::laws {
 /// Limits    row_length = 1: 0.
 /// Errors    std::domain_error for row_length outside the domain.
 /// Accuracy  4 eps relative: tests/laws/gaussian_asymptotics.cpp.
-/// Runs on   host
 template <class N, Real T = RealOf<N>>
   requires std::convertible_to<const N&, CountOf<T>>
 T critical_score_stddev(const N& row_length) {
@@ -49,7 +48,6 @@ T critical_score_stddev(const N& row_length) {
 /// Errors    std::domain_error for row_length or score_stddev outside the domain.
 /// Accuracy  of log E Z, 4 eps relative: tests/laws/gaussian_asymptotics.cpp; it exceeds E log Z by about
 ///           (e^(x^2) - 1) / (2 n) where that is small, and by any amount beyond theta = 1.
-/// Runs on   host
 template <Real T>
 T annealed_log_partition(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;
@@ -70,7 +68,6 @@ T annealed_log_partition(const Count<T>& row_length, const T& score_stddev) {
 /// Errors    std::domain_error for row_length or score_stddev outside the domain.
 /// Accuracy  leading order: for theta in 1.25 ... 3 more than 1 too large at n = 1e2 to 1e9, within 5% of E log Z at
 ///           n = 1e12: tests/laws/gaussian_asymptotics.cpp.
-/// Runs on   host
 template <Real T>
 T quenched_log_partition(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;
@@ -90,7 +87,6 @@ T quenched_log_partition(const Count<T>& row_length, const T& score_stddev) {
 /// Limits    score_stddev = 0: log n.
 /// Errors    std::domain_error for row_length or score_stddev outside the domain.
 /// Accuracy  leading order, within 1% of E H at n = 1e9 for theta <= 0.5: tests/laws/gaussian_asymptotics.cpp.
-/// Runs on   host
 template <Real T>
 T quenched_entropy(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;
@@ -110,7 +106,6 @@ T quenched_entropy(const Count<T>& row_length, const T& score_stddev) {
 /// Limits    score_stddev = 0: 1/n.
 /// Errors    std::domain_error for row_length or score_stddev outside the domain; infinity on overflow.
 /// Accuracy  useless for theta > 1/sqrt(3), where it exceeds 1: tests/laws/gaussian_asymptotics.cpp.
-/// Runs on   host
 template <Real T>
 T annealed_ipr(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;
@@ -123,7 +118,6 @@ T annealed_ipr(const Count<T>& row_length, const T& score_stddev) {
 /// The powers of n with which the quantities of a row at theta = x / x_c fall: quantity = n^-power.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 struct GaussianPowers {
   T mean_ipr;         ///< of E Y_2, which rare rows dominate for 1/sqrt(3) < theta < 1
@@ -143,7 +137,6 @@ struct GaussianPowers {
 /// Errors    std::domain_error for theta outside the domain.
 /// Accuracy  of E Y_2: the exact row's slope between n = 1e12 and 1e15 agrees within 0.01 for theta <= 0.5 and 0.05 for
 ///           0.65 and 0.8: tests/laws/gaussian_asymptotics.cpp. The typical powers are of leading order and not tested.
-/// Runs on   host
 template <Real T>
 GaussianPowers<T> gaussian_powers(const T& theta) {
   require_non_negative("laws::gaussian_powers", "theta", theta);
@@ -159,7 +152,6 @@ GaussianPowers<T> gaussian_powers(const T& theta) {
 /// A frozen row at finite n: the Poisson-Dirichlet index and what follows from it.
 ///
 /// Units     log_partition in nats, the rest dimensionless.
-/// Runs on   host
 template <Real T>
 struct FrozenRow {
   T quantile;       ///< b, exceeded by one score in n
@@ -180,7 +172,6 @@ struct FrozenRow {
 /// Errors    std::domain_error for row_length or score_stddev outside the domain.
 /// Accuracy  theta in 1.25 ... 3, n from 1e2 to 1e9: E log Z too large by at most 0.45; Y_2 too small, by at most 0.11
 ///           and, from n = 1e6 on, 0.05: tests/laws/gaussian_asymptotics.cpp.
-/// Runs on   host
 template <Real T>
 FrozenRow<T> frozen_row(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;

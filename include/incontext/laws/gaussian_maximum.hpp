@@ -25,7 +25,6 @@ namespace incontext::laws {
 /// Limits    row_length = 1: 1; score_stddev = 0: 1/n; score_stddev -> infinity: 1.
 /// Errors    std::domain_error for row_length or score_stddev outside the domain; QuadratureError.
 /// Accuracy  2e-13 relative up to 9e15 scores: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
-/// Runs on   host
 template <Real T>
 Quadrature<T> largest_weight(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;

@@ -50,7 +50,6 @@ T needle_start(const T& noise_count, const T& noise_stddev, const T& gap) {
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp. Where the weight is close to 1,
 ///           noise_weight keeps the digits of what is left.
-/// Runs on   host
 template <Real T>
 Quadrature<T> needle_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
@@ -69,7 +68,6 @@ Quadrature<T> needle_weight(const Count<T>& noise_count, const T& noise_stddev, 
 /// Limits    beta m -> infinity: N e^(x^2/2 - beta m).
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp.
-/// Runs on   host
 template <Real T>
 Quadrature<T> noise_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
@@ -83,7 +81,6 @@ Quadrature<T> noise_weight(const Count<T>& noise_count, const T& noise_stddev, c
 ///           deviation, gap = beta m the mean of the needle's score above the noise's, gap_stddev = beta sqrt(v_s) the
 ///           standard deviation of the needle's score.
 /// Domain    noise_count >= 1 and whole, both standard deviations >= 0, gap finite.
-/// Runs on   host
 template <Real T = double>
 struct RandomNeedle {
   Count<T> noise_count;
@@ -105,7 +102,6 @@ struct RandomNeedle {
 /// Limits    gap_stddev = 0: needle_weight; a needle with the noise's own law: 1 / (N + 1).
 /// Errors    std::domain_error for a field of needle outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp.
-/// Runs on   host
 template <Real T>
 Quadrature<T> random_needle_weight(const RandomNeedle<T>& needle) {
   using std::log;
@@ -136,7 +132,6 @@ Quadrature<T> random_needle_weight(const RandomNeedle<T>& needle) {
 /// Limits    noise_stddev = 0: the weight itself.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain.
 /// Accuracy  8 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_needle.cpp.
-/// Runs on   host
 template <Real T>
 T needle_weight_annealed(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
@@ -157,7 +152,6 @@ T needle_weight_annealed(const Count<T>& noise_count, const T& noise_stddev, con
 /// Limits    beta m -> infinity: noise_weight.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain.
 /// Accuracy  4 eps (1 + log N + x^2/2 + |beta m|) relative: tests/laws/gaussian_needle.cpp.
-/// Runs on   host
 template <Real T>
 T noise_weight_leading_order(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;

@@ -39,7 +39,6 @@ T logistic(const T& gap) {
 /// Limits    noise_stddev = 0: exact.
 /// Errors    std::domain_error for log_partition or gap outside the domain.
 /// Accuracy  at theta = 0.2, 0.6, 1: 3e-5, 0.003, 0.03: tests/laws/gaussian_needle_approximations.cpp.
-/// Runs on   host
 template <Real T>
 T needle_weight_quenched(const T& log_partition, const T& gap) {
   require_finite("laws::needle_weight_quenched", "log_partition", log_partition);
@@ -58,7 +57,6 @@ T needle_weight_quenched(const T& log_partition, const T& gap) {
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; the result may exceed 1 in
 ///           the frozen phase.
 /// Accuracy  at theta = 0.2, 0.4: 1e-7, 6e-5: tests/laws/gaussian_needle_approximations.cpp.
-/// Runs on   host
 template <Real T>
 T needle_weight_second_order(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
@@ -78,7 +76,6 @@ T needle_weight_second_order(const Count<T>& noise_count, const T& noise_stddev,
 /// Limits    N = 1 or noise_stddev = 0: exact.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  at theta = 0.2, 0.4, 0.6: 1e-7, 5e-5, 0.01: tests/laws/gaussian_needle_approximations.cpp.
-/// Runs on   host
 template <Real T>
 Quadrature<T> needle_weight_log_normal(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
@@ -106,7 +103,6 @@ Quadrature<T> needle_weight_log_normal(const Count<T>& noise_count, const T& noi
 /// Limits    noise_stddev -> infinity at fixed m: Phi(m / sqrt(v))^N up to the law of extremes.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
 /// Accuracy  at theta = 1.1, 1.5, 2.5: 0.13, 0.035, 0.017: tests/laws/gaussian_needle_approximations.cpp.
-/// Runs on   host
 template <Real T>
 Quadrature<T> needle_weight_stable(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
@@ -133,7 +129,6 @@ Quadrature<T> needle_weight_stable(const Count<T>& noise_count, const T& noise_s
 /// Limits    noise_stddev -> infinity at fixed m / sqrt(v): exact.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain.
 /// Accuracy  at theta = 1.5, 2.5: 0.16, 0.06: tests/laws/gaussian_needle_approximations.cpp.
-/// Runs on   host
 template <Real T>
 T needle_weight_largest(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;

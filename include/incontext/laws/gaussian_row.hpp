@@ -12,7 +12,6 @@ namespace incontext::laws {
 /// statistical physics. g_j are the scores in units of their standard deviation, M = sum a_j g_j, P = diag(a) - a a^T.
 ///
 /// Units     log_partition and entropy in nats, the rest dimensionless.
-/// Runs on   host
 template <Real T>
 struct GaussianRow {
   T log_partition;           ///< E log Z
@@ -54,7 +53,6 @@ struct GaussianRow {
 /// Errors    std::domain_error for row_length or score_stddev outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_row.cpp, precision_slow.cpp; at 50 digits 28 digits of the references:
 ///           tests/laws/gaussian_row_50digits.cpp.
-/// Runs on   host
 template <Real T>
 GaussianRow<T> gaussian_row(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;

@@ -17,7 +17,6 @@ namespace incontext::laws {
 /// Second moments of both gradients' random factors, and their imbalance.
 ///
 /// Units     dimensionless, for tokens of unit variance per component.
-/// Runs on   host
 template <Real T>
 struct GradientFlow {
   T mean_token;             ///< E |xbar_a|^2
@@ -46,7 +45,6 @@ struct GradientFlow {
 /// Limits    x << sqrt(d/n): R = x sqrt(n/d) sqrt(1 + d/n); above, while x^2 << log n: R = 1.
 /// Errors    std::domain_error for score_stddev or dimension outside the domain.
 /// Accuracy  1e-11 relative: tests/laws/gradient_flow.cpp.
-/// Runs on   host
 template <Real T>
 GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& score_stddev, const Count<T>& dimension) {
   const T& d = dimension;
@@ -77,7 +75,6 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& score_stddev, 
 /// Limits    key_dimension -> infinity: flow.imbalance.
 /// Errors    std::domain_error.
 /// Accuracy  4 eps: tests/laws/gradient_flow.cpp, and literal layers there.
-/// Runs on   host
 template <Real T>
 T query_imbalance(const GradientFlow<T>& flow, const Count<T>& key_dimension) {
   using std::sqrt;
@@ -97,7 +94,6 @@ T query_imbalance(const GradientFlow<T>& flow, const Count<T>& key_dimension) {
 /// Limits    score_stddev = 0: 0; score_stddev -> infinity: score_stddev, which is not the imbalance.
 /// Errors    std::domain_error for row_length, score_stddev or dimension outside the domain.
 /// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_flow.cpp).
-/// Runs on   host
 template <Real T>
 T annealed_imbalance(const Count<T>& row_length, const T& score_stddev, const Count<T>& dimension) {
   const T& n = row_length;

@@ -15,7 +15,6 @@ namespace incontext::laws {
 ///
 /// Shapes    Values: std::array or std::vector
 /// Units     as the integrals; worst is dimensionless.
-/// Runs on   host
 template <class Values, Real T>
 struct JointQuadrature {
   Values value, change, size;
@@ -33,7 +32,6 @@ struct JointQuadrature {
 /// Domain    f analytic on [0, 1], 0 to rounding with its derivatives at both ends.
 /// Errors    none: `worst` is above the tolerance, or NaN, where they do not converge.
 /// Accuracy  as integrate_bump.
-/// Runs on   host
 template <class Values, Real T, class Function, class SizeOf = std::identity>
 JointQuadrature<Values, T> sum_bumps(const Function& f, const Values& zero, const T& tolerance,
                                      const SizeOf& size_of = {}) {
@@ -69,7 +67,6 @@ JointQuadrature<Values, T> sum_bumps(const Function& f, const Values& zero, cons
 /// The same, where all have to converge.
 ///
 /// Errors    QuadratureError after 2^12 steps.
-/// Runs on   host
 template <class Values, Real T, class Function>
 JointQuadrature<Values, T> integrate_bumps(std::string_view where, const Function& f, const Values& zero,
                                            const T& tolerance) {
@@ -81,7 +78,6 @@ JointQuadrature<Values, T> integrate_bumps(std::string_view where, const Functio
 /// The same for a number of functions that is known when the program is compiled.
 ///
 /// Shapes    f: u -> std::array of N values
-/// Runs on   host
 template <std::size_t N, Real T, class Function>
 JointQuadrature<std::array<T, N>, T> integrate_bumps(std::string_view where, const Function& f, const T& tolerance) {
   return integrate_bumps(where, f, std::array<T, N>{}, tolerance);

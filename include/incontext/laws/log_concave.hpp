@@ -14,7 +14,6 @@ namespace incontext::laws {
 /// How many nats below its maximum a log-concave integrand is negligible.
 ///
 /// Units     nats.
-/// Runs on   host
 template <Real T>
 T negligible_drop() {
   using std::log;
@@ -28,7 +27,6 @@ T negligible_drop() {
 /// Domain    f concave, falling on both sides, and not by more than about one nat within one unit of its maximum.
 /// Accuracy  the ends are beyond the drop, by at most 1/16 of their distance from the maximum, which is located to one
 ///           unit: tests/laws/log_concave.cpp.
-/// Runs on   host
 template <Real T, class Function>
 Interval<T> log_concave_support(const Function& f, const T& start, const T& drop) {
   const T peak = detail::near_maximum(f, start);
@@ -57,7 +55,6 @@ Interval<T> log_concave_support(const Function& f, const T& start, const T& drop
 /// Domain    f concave and analytic, falling on both sides; the start near its maximum.
 /// Errors    QuadratureError.
 /// Accuracy  that of integrate_bump.
-/// Runs on   host
 template <Real T, class Function>
 Quadrature<T> integrate_log_concave(std::string_view where, const Function& log_density, const T& start) {
   using std::exp;

@@ -27,7 +27,6 @@ namespace incontext::laws {
 /// The needle's score, of a layer that finds it more or less well.
 ///
 /// Units     of the scores.
-/// Runs on   host
 template <Real T>
 struct NormalNeedle {
   T mean, stddev;
@@ -36,7 +35,6 @@ struct NormalNeedle {
 /// Where the cross entropy is least, and how much is left.
 ///
 /// Units     inverse_temperature in one over those of the scores; cross_entropy in nats.
-/// Runs on   host
 template <Real T>
 struct NeedleOptimum {
   T inverse_temperature, cross_entropy;
@@ -62,7 +60,6 @@ struct NeedleOptimum {
 /// Limits    inverse_temperature = 0: log(1 + N).
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-10 relative: tests/laws/needle_cross_entropy.cpp.
-/// Runs on   host
 template <class Law, Real T = decltype(Law{}.cumulants({}))>
 Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise_count, const NormalNeedle<T>& needle,
                                    const T& inverse_temperature) {
@@ -106,7 +103,6 @@ Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise
 ///           left to be learnt (two values and a mean at the edge itself: the cross entropy keeps E log(1 + K)).
 /// Errors    std::domain_error; QuadratureError.
 /// Accuracy  1e-4 relative, cross_entropy 1e-8: tests/laws/needle_cross_entropy.cpp.
-/// Runs on   host
 template <class Law, Real T = decltype(Law{}.cumulants({}))>
 NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<T>& noise_count,
                                             const NormalNeedle<T>& needle) {
@@ -151,7 +147,6 @@ NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<
 /// Limits    sigma << mu: mu / sigma^2; mu -> 0: 0.
 /// Errors    std::domain_error.
 /// Accuracy  64 eps (1 + mu^2/sigma^2): tests/laws/needle_cross_entropy.cpp.
-/// Runs on   host
 template <Real T>
 T bounded_log_slope(const NormalNeedle<T>& needle, const T& edge) {
   using std::exp;

@@ -33,7 +33,6 @@ namespace incontext::laws {
 /// Errors    std::domain_error for row_length or dimension outside the domain; QuadratureError.
 /// Accuracy  asymptotic, a relative error of order 1/n^2: within 5 standard errors of 20000 rows at n = 32 and 64; at
 ///           n = 8 1% of the imbalance and 0.5% of covariance_orthogonal (tests/laws/normsoftmax_gradient_flow.cpp).
-/// Runs on   host
 template <class N, Real T = RealOf<N>>
   requires std::convertible_to<const N&, CountOf<T>>
 GradientFlow<T> normsoftmax_gradient_flow(const N& row_length, const Count<T>& dimension) {

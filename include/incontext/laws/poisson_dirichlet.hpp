@@ -25,7 +25,6 @@ namespace incontext::laws {
 /// Limits    power = 1: 1.
 /// Errors    std::domain_error for index or power outside the domain.
 /// Accuracy  64 eps relative for powers up to 10: tests/laws/poisson_dirichlet.cpp.
-/// Runs on   host
 template <Real T>
 T poisson_dirichlet_power_sum(const T& index, const T& power) {
   detail::require_fraction("laws::poisson_dirichlet_power_sum", "index", index);
@@ -47,7 +46,6 @@ T poisson_dirichlet_power_sum(const T& index, const T& power) {
 /// Limits    index -> 0: 0; index -> 1: infinity.
 /// Errors    std::domain_error for index outside the domain.
 /// Accuracy  64 eps relative: tests/laws/poisson_dirichlet.cpp.
-/// Runs on   host
 template <Real T>
 T poisson_dirichlet_entropy(const T& index) {
   detail::require_fraction("laws::poisson_dirichlet_entropy", "index", index);
@@ -69,7 +67,6 @@ T poisson_dirichlet_entropy(const T& index) {
 /// Limits    index -> 0: 1; index -> 1: 0.
 /// Errors    std::domain_error for index outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/poisson_dirichlet.cpp.
-/// Runs on   host
 template <Real T>
 Quadrature<T> poisson_dirichlet_largest(const T& index) {
   using std::exp;

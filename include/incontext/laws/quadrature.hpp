@@ -16,7 +16,6 @@ namespace incontext::laws {
 /// A numerical integral and an estimate of its error.
 ///
 /// Units     as the integral.
-/// Runs on   host
 template <Real T>
 struct Quadrature {
   T value;
@@ -28,7 +27,6 @@ struct Quadrature {
 ///
 /// Units     achieved relative to the integral of the absolute value; result as the function's, NaN where that is no
 ///           single number or there is none.
-/// Runs on   host
 class QuadratureError : public std::runtime_error {
  public:
   QuadratureError(std::string_view where, double achieved_estimate, double tolerance,
@@ -55,7 +53,6 @@ class QuadratureError : public std::runtime_error {
 /// Relative error estimate that every integral of the laws must reach: eps^(16/25), 9.6e-11 in double.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 T quadrature_tolerance() {
   using std::exp;
@@ -75,7 +72,6 @@ T quadrature_tolerance() {
 /// Domain    f analytic on [0, 1]; nodes are exact dyadic fractions.
 /// Errors    QuadratureError after 2^`halvings` steps.
 /// Accuracy  estimate against known integrals: tests/laws/quadrature.cpp.
-/// Runs on   host
 template <Real T, class Function>
 Quadrature<T> integrate_bump(std::string_view where, const Function& f, const T& tolerance = quadrature_tolerance<T>(),
                              std::size_t halvings = std::numeric_limits<T>::digits > 64 ? 15 : 13) {

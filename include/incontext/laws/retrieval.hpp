@@ -14,8 +14,6 @@
 namespace incontext::laws {
 
 /// Which of the competitors' scores make up their partition function: many (self-averaging), or a few (frozen).
-///
-/// Runs on   host
 enum class NoisePhase { self_averaging, frozen };
 
 /// The phase of competitors with normal scores, y = s^2 v log n: frozen from y = 2 on.
@@ -25,7 +23,6 @@ enum class NoisePhase { self_averaging, frozen };
 /// Domain    noise >= 0.
 /// Errors    std::domain_error for noise outside the domain.
 /// Accuracy  exact.
-/// Runs on   host
 template <Real T>
 NoisePhase noise_phase(const T& noise) {
   require_non_negative("laws::noise_phase", "noise", noise);
@@ -43,7 +40,6 @@ NoisePhase noise_phase(const T& noise) {
 /// Errors    std::domain_error for noise outside the domain.
 /// Accuracy  4 eps relative of the limit: tests/laws/retrieval.cpp. The exact boundary at n = 1e2 to 1e9 is lower, by
 ///           up to 6% for y < 2 and 14% above.
-/// Runs on   host
 template <Real T>
 T retrieval_boundary(const T& noise) {
   using std::sqrt;
@@ -62,7 +58,6 @@ T retrieval_boundary(const T& noise) {
 /// Limits    variance = 0: 1/s.
 /// Errors    std::domain_error for row_length, scale or variance outside the domain.
 /// Accuracy  as retrieval_boundary.
-/// Runs on   host
 template <Real T>
 T ssmax_gaussian_threshold(const Count<T>& row_length, const T& scale, const T& variance) {
   const T& n = row_length;
@@ -83,7 +78,6 @@ T ssmax_gaussian_threshold(const Count<T>& row_length, const T& scale, const T& 
 /// Limits    s = 0.43, v = 1: 5e4.
 /// Errors    std::domain_error for scale or variance outside the domain; infinity on overflow.
 /// Accuracy  4 eps (1 + 2 / (s^2 v)) relative: tests/laws/retrieval.cpp.
-/// Runs on   host
 template <Real T>
 T ssmax_freezing_count(const T& scale, const T& variance) {
   using std::exp;
@@ -103,7 +97,6 @@ T ssmax_freezing_count(const T& scale, const T& variance) {
 /// Errors    std::domain_error for score or variance outside the domain; infinity on overflow.
 /// Accuracy  of the formula, 4 eps (1 + m^2 / (2 v)) relative; of log n_max as a leading order, as retrieval_boundary:
 ///           tests/laws/retrieval.cpp.
-/// Runs on   host
 template <Real T>
 T longest_retrievable_count(const T& score, const T& variance) {
   using std::exp;
@@ -120,7 +113,6 @@ T longest_retrievable_count(const T& score, const T& variance) {
 /// Limits    score_stddev = 0: log N + log(w / (1 - w)).
 /// Errors    std::domain_error for noise_count, score_stddev or weight outside the domain; QuadratureError.
 /// Accuracy  1e-9 relative: tests/laws/retrieval.cpp.
-/// Runs on   host
 template <Real T>
 T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& weight = T(0.5)) {
   const T& n = noise_count;
@@ -146,7 +138,6 @@ T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& wei
 /// Limits    n -> infinity: log n + 1/2.
 /// Errors    std::domain_error for row_length outside the domain.
 /// Accuracy  leading order: the mean weight there is within 0.05 of 1/2 for n = 100 and 1000: tests/laws/retrieval.cpp.
-/// Runs on   host
 template <class N, Real T = RealOf<N>>
   requires std::convertible_to<const N&, CountOf<T>>
 T normsoftmax_needle_height(const N& row_length) {

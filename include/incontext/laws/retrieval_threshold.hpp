@@ -16,8 +16,6 @@
 namespace incontext::laws {
 
 /// A law of one competitor's score through its cumulant generating function Lambda(beta) = log E e^(beta z).
-///
-/// Runs on   host
 template <class Law, class T>
 concept ScoreLaw = Real<T> && requires(const Law& law, const T& beta) {
   { law.cumulants(beta) } -> std::same_as<T>;
@@ -29,7 +27,6 @@ concept ScoreLaw = Real<T> && requires(const Law& law, const T& beta) {
 /// \f[ \Lambda(\beta) = \frac{v \beta^2}{2} \f]
 ///
 /// Units     variance in units of the scores squared.
-/// Runs on   host
 template <Real T>
 struct NormalLaw {
   T variance;
@@ -43,7 +40,6 @@ struct NormalLaw {
 ///
 /// Units     edges in units of the scores.
 /// Domain    beta > 0.
-/// Runs on   host
 template <Real T>
 struct UniformLaw {
   T lower, upper;
@@ -63,7 +59,6 @@ struct UniformLaw {
 /// \f[ \Lambda(\beta) = \beta z_+ + \log(p + (1 - p) e^{-\beta w}),\qquad w = z_+ - z_- \f]
 ///
 /// Units     values in units of the scores.
-/// Runs on   host
 template <Real T>
 struct TwoValueLaw {
   T lower, upper, probability;
@@ -82,7 +77,6 @@ struct TwoValueLaw {
 /// A retrieval threshold and the inverse temperature from which the noise is frozen (infinity: never).
 ///
 /// Units     threshold in units of the scores, critical in one over them.
-/// Runs on   host
 template <Real T>
 struct RetrievalThreshold {
   T score;
@@ -100,7 +94,6 @@ struct RetrievalThreshold {
 /// Limits    NormalLaw: ssmax_gaussian_threshold (retrieval.hpp). Law with an upper edge: ssmax_bounded_threshold.
 /// Errors    std::domain_error for row_length or inverse_temperature outside the domain.
 /// Accuracy  1e-12 relative of the limit: tests/laws/retrieval_threshold.cpp.
-/// Runs on   host
 template <Real T, ScoreLaw<T> Law>
 RetrievalThreshold<T> retrieval_threshold(const Law& law, const Count<T>& row_length, const T& inverse_temperature) {
   const T& n = row_length;

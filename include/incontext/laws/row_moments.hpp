@@ -14,7 +14,6 @@ namespace incontext::laws {
 /// Moments of a row's weights and of the weighted mean of its scores.
 ///
 /// Units     ipr dimensionless, mean_score in units of the scores, mean_square_score in those units squared.
-/// Runs on   host
 template <Real T>
 struct RowMoments {
   T ipr;                ///< E sum p^2
@@ -42,7 +41,6 @@ struct RowMoments {
 ///           stays above eps^0.64, or phi changes by more than 1e5 over the scores.
 /// Accuracy  in double 1e-14 relative for softmax (tests/laws/row_moments_50digits.cpp), 1e-11 for a user's own map
 ///           (tests/laws/row_moments.cpp, tests/regression/own_maps.cpp).
-/// Runs on   host
 template <scoring::SoftmaxLike Map>
 RowMoments<scoring::Value<Map>> row_moments(const Map& map, std::int64_t row_length,
                                             const scoring::Value<Map>& score_variance) {

@@ -20,7 +20,6 @@ namespace incontext::laws {
 /// Expectations over a row of SSA weights of n independent normal scores.
 ///
 /// Units     log_partition in nats, the rest dimensionless.
-/// Runs on   host
 template <Real T>
 struct SsaRow {
   T mean_weight;     ///< E w of one unnormalized weight
@@ -63,7 +62,6 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 /// Limits    row_length = 1: weight 1 and E log Z = 0; variance = 0: uniform weights.
 /// Errors    std::domain_error for row_length, variance or map outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
-/// Runs on   host
 template <Real T>
 SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& row_length, const T& variance) {
   const T& n = row_length;
@@ -102,7 +100,6 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& row_length, const 
 /// Limits    variance = 0: w(m) / (w(m) + N).
 /// Errors    std::domain_error for noise_count, variance, map or score outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
-/// Runs on   host
 template <Real T>
 Quadrature<T> ssa_needle_weight(const scoring::SSA<T>& map, const Count<T>& noise_count, const T& variance,
                                 const T& score) {

@@ -22,7 +22,6 @@ namespace incontext::laws {
 /// Moments of a row of weights p of independent standard normal scores g, proportional to w = e^phi(g).
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 struct StandardRow {
   T ipr;                ///< E sum p^2
@@ -36,7 +35,6 @@ struct StandardRow {
 /// The same moments in a row with one more token of a given weight, over the normal scores alone.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 template <Real T>
 struct NeedleRow {
   T ipr, mean_score, mean_square_score;
@@ -54,7 +52,6 @@ struct NeedleRow {
 /// Errors    std::domain_error from the constructor, for phi; QuadratureError from the call, with the IPR, where the
 ///           relative error estimate is above the tolerance.
 /// Accuracy  as row_moments.
-/// Runs on   host
 template <class Phi, Real T>
 class StandardRows {
  public:

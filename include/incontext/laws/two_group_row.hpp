@@ -21,7 +21,6 @@ namespace incontext::laws {
 /// One group of scores.
 ///
 /// Units     dimensionless: scores times the inverse temperature.
-/// Runs on   host
 template <Real T>
 struct ScoreGroup {
   T count, score_stddev, shift;
@@ -30,7 +29,6 @@ struct ScoreGroup {
 /// What one group has of a row.
 ///
 /// Units     dimensionless, for tokens of unit variance per component and |h| = 1.
-/// Runs on   host
 template <Real T>
 struct GroupShare {
   T weight;            ///< E of the sum of the group's weights
@@ -41,7 +39,6 @@ struct GroupShare {
 /// Both groups of a row.
 ///
 /// Units     as GroupShare.
-/// Runs on   host
 template <Real T>
 struct TwoGroupRow {
   std::array<GroupShare<T>, 2> groups;
@@ -71,7 +68,6 @@ struct TwoGroupRow {
 /// Errors    std::domain_error; QuadratureError where the weight of a group is carried by rare scores: from widths of
 ///           about 10 on that differ by a factor of 4.
 /// Accuracy  1e-10 relative: tests/laws/two_group_row.cpp.
-/// Runs on   host
 template <Real T>
 TwoGroupRow<T> two_group_row(const ScoreGroup<T>& first, const ScoreGroup<T>& second) {
   constexpr std::string_view where = "laws::two_group_row";

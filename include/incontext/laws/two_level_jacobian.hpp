@@ -11,7 +11,6 @@ namespace incontext::laws {
 /// Softmax's Jacobian P = diag(a) - a a^T at a row with one weight p and n - 1 equal ones, and the row's entropy.
 ///
 /// Units     dimensionless; entropy in nats.
-/// Runs on   host
 template <Real T>
 struct TwoLevelJacobian {
   T spectral_norm;
@@ -33,7 +32,6 @@ struct TwoLevelJacobian {
 /// Limits    weight = 1/n: |P|_2 = 1/n = e^-H; weight -> 1: all vanish, linearly in 1 - p.
 /// Errors    std::domain_error for row_length or weight outside the domain.
 /// Accuracy  8 eps relative: tests/laws/two_level_jacobian.cpp.
-/// Runs on   host
 template <Real T>
 TwoLevelJacobian<T> two_level_jacobian(const Count<T>& row_length, const T& weight) {
   const T& n = row_length;

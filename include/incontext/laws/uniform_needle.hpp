@@ -29,7 +29,6 @@ namespace incontext::laws {
 /// Errors    std::domain_error for noise_count, span or gap outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp. Where the weight is close to 1, uniform_noise_weight keeps
 ///           the digits of what is left.
-/// Runs on   host
 template <Real T>
 Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const T& span, const T& gap) {
   const T& n = noise_count;
@@ -49,7 +48,6 @@ Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const T& span, 
 /// Limits    gap -> infinity: N (e^w - 1) / w e^(-gap).
 /// Errors    std::domain_error for noise_count, span or gap outside the domain; QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp.
-/// Runs on   host
 template <Real T>
 Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, const T& gap) {
   const T& n = noise_count;
@@ -65,7 +63,6 @@ Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, c
 /// Limits    span = 0: log N + log(w / (1 - w)). SSMax, n -> infinity: ssmax_bounded_threshold (fading_thresholds.hpp).
 /// Errors    std::domain_error for noise_count, span or weight outside the domain; QuadratureError.
 /// Accuracy  1e-9 relative: tests/laws/uniform_needle.cpp.
-/// Runs on   host
 template <Real T>
 T uniform_retrieval_gap(const Count<T>& noise_count, const T& span, const T& weight = T(0.5)) {
   const T& n = noise_count;

@@ -16,7 +16,6 @@ namespace incontext::numerics {
 /// Thrown by a search for a root that has none between the given ends, or did not find it in the steps it had.
 ///
 /// Units     those of the function's argument: the root is between low and high, if there is one.
-/// Runs on   host
 class ConvergenceError : public std::runtime_error {
  public:
   ConvergenceError(std::string_view where, std::string_view problem, double between, double and_high)
@@ -35,7 +34,6 @@ class ConvergenceError : public std::runtime_error {
 /// What a root is searched to, and how long.
 ///
 /// Units     scale as the function's argument.
-/// Runs on   host
 template <Real T>
 struct RootPrecision {
   T scale = T(0);  ///< the size below which an argument counts as 0: 1 for a logarithm, 0 for a factor
@@ -57,7 +55,6 @@ struct RootPrecision {
 /// Limits    f = 0 at an end: that end.
 /// Errors    ConvergenceError where the signs are the same or a value is NaN, and where the steps do not suffice.
 /// Accuracy  4 eps of max(|x|, scale): tests/numerics/solve.cpp.
-/// Runs on   host
 template <Real T, class Function>
 T root_between(std::string_view where, const Function& f, const T& low, const T& high,
                const RootPrecision<T>& precision = {}) {

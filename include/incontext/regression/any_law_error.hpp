@@ -43,7 +43,6 @@ Matrix<T> context_sandwich(const Matrix<T>& s, const Matrix<T>& b, const Matrix<
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for values.
 /// Accuracy  equals the enumeration of every context to 40 digits; rounding 12 eps of g_0, sqrt(g_0 g_2) and g_2 for
 ///           d <= 8 (tests/regression/any_law_error_50digits.cpp).
-/// Runs on   host
 template <Real T>
 InverseTemperatureParabola<T> any_law_error(const Attention<T>& attention, const InputRows<T>& rows,
                                             const Vector<T>& task_mean, const Matrix<T>& task_covariance,
@@ -84,7 +83,6 @@ InverseTemperatureParabola<T> any_law_error(const Attention<T>& attention, const
 /// Domain    l >= 2; query excluded and drawn independently of its context.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
 /// Accuracy  as any_law_error (tests/regression/labeled_rows_error_50digits.cpp).
-/// Runs on   host
 template <Real T>
 InverseTemperatureParabola<T> labeled_rows_error(const Attention<T>& attention, const InputRows<T>& rows,
                                                  const Vector<T>& labels, std::int64_t context_length,

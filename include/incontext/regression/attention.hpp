@@ -21,7 +21,6 @@ namespace incontext::regression {
 /// Shapes    key_query M: d x d; input_value v_x: d; label_value v_y: scalar
 /// Units     scores x^T M x_q have the units of the temperature; v_x in units of y / x; v_y dimensionless.
 /// Domain    finite (validate()).
-/// Runs on   host
 template <Real T>
 struct Attention {
   Matrix<T> key_query;
@@ -33,7 +32,6 @@ struct Attention {
 ///
 /// Shapes    key_query: dimension x dimension; input_value: dimension
 /// Errors    std::invalid_argument for shapes, std::domain_error for values.
-/// Runs on   host
 template <Real T>
 void validate(const Attention<T>& attention, std::int64_t dimension, std::string_view where = "validate") {
   require_shape(where, "key_query", attention.key_query, dimension, dimension);
@@ -50,13 +48,10 @@ using incontext::QueryToken;
 /// and scales b by t.
 ///
 /// Source    arXiv 2511.01292 eqs. (63)-(64), Assumption 4.1.
-/// Runs on   host
 enum class Offset { kept, removed };
 
 /// The model that an error refers to: whether the query is among the tokens, and whether the offset is kept. At l = 12,
 /// d = 4 the choice of the query token changes the error by 9%.
-///
-/// Runs on   host
 struct ErrorConvention {
   QueryToken query = QueryToken::excluded;
   Offset offset = Offset::kept;

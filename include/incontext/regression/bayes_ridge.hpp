@@ -11,7 +11,6 @@ namespace incontext::regression {
 ///
 /// Shapes    mean: d; covariance: d x d
 /// Units     mean in label units over input units, covariance in their square.
-/// Runs on   host
 template <Real T>
 struct RidgePosterior {
   Vector<T> mean;
@@ -35,7 +34,6 @@ struct RidgePosterior {
 /// Accuracy  40 eps of the mean, 8 eps of the prior's covariance for l, d <= 20, with and without noise
 ///           (tests/regression/bayes_ridge_50digits.cpp); at worst eps^(2/3), where Cholesky gives way to singular
 ///           values.
-/// Runs on   host
 template <Real T>
 RidgePosterior<T> bayes_ridge(const Matrix<T>& inputs, const Vector<T>& labels, const Vector<T>& task_mean,
                               const Matrix<T>& task_covariance, const T& noise_variance) {
@@ -60,7 +58,6 @@ RidgePosterior<T> bayes_ridge(const Matrix<T>& inputs, const Vector<T>& labels, 
 /// Limits    no context: sigma^2 + tr(Lambda W).
 /// Errors    std::invalid_argument for shapes, std::domain_error for entries that are not finite.
 /// Accuracy  d^2 eps given P; equals the squared error over drawn tasks (tests/regression/bayes_ridge.cpp).
-/// Runs on   host
 template <Real T>
 T bayes_ridge_risk(const RidgePosterior<T>& posterior, const LinearTask<T>& task) {
   const Matrix<T>& p = posterior.covariance;
@@ -77,7 +74,6 @@ T bayes_ridge_risk(const RidgePosterior<T>& posterior, const LinearTask<T>& task
 /// Domain    l >= 2.
 /// Errors    as bayes_ridge.
 /// Accuracy  as bayes_ridge.
-/// Runs on   host
 template <Real T>
 T bayes_ridge_risk(const Matrix<T>& inputs, const LinearTask<T>& task) {
   require_same_size("bayes_ridge_risk", "inputs.cols()", std::int64_t{inputs.cols()}, task.dimension());

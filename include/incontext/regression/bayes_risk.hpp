@@ -29,7 +29,6 @@ namespace incontext::regression {
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.
 /// Accuracy  10 eps of the limit (tests/regression/bayes_risk_50digits.cpp). The limit differs from the finite risk by
 ///           O(1/d): at d = 20 it is within 1%, near l = d 2.5% below it (tests/regression/bayes_risk.cpp).
-/// Runs on   host
 template <Real T>
 T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_length) {
   using std::sqrt;
@@ -47,7 +46,6 @@ T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_
 /// The effective ridge of a task at a context length, and the Bayes risk that follows from it.
 ///
 /// Units     effective_ridge dimensionless times label units squared (per example); risks in label units squared.
-/// Runs on   host
 template <Real T>
 struct BayesRiskEquivalent {
   T effective_ridge;
@@ -100,7 +98,6 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 /// Accuracy  60 eps of the risk, 120 eps of mean_excess for d <= 8 (tests/regression/bayes_risk_50digits.cpp). The
 ///           equivalent differs from the finite risk by O(1/d): at d = 20 it is within 1-2%, near l = d up to 4.5%
 ///           below it (tests/regression/bayes_risk.cpp).
-/// Runs on   host
 template <Real T>
 BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& task, std::int64_t context_length) {
   require_context_length("bayes_risk_deterministic_equivalent", context_length);

@@ -17,7 +17,6 @@ namespace incontext::regression {
 ///
 /// Shapes    attention: as the layer, each entry the derivative by that entry.
 /// Units     label units squared, over the units of the parameter.
-/// Runs on   host
 template <Real T>
 struct ErrorGradient {
   T error;
@@ -74,7 +73,6 @@ void require_gradient(std::string_view where, const Attention<T>& attention, con
 /// Errors    std::invalid_argument for l < 2 and shapes, std::domain_error for values.
 /// Accuracy  1e-11 of the largest entry against differences of the error, which are exact because the error is a
 ///           parabola in each single parameter: tests/regression/error_gradient.cpp.
-/// Runs on   host
 template <Real T>
 ErrorGradient<T> generalization_error_gradient(const Attention<T>& attention, const LinearTask<T>& task,
                                                std::int64_t context_length, const T& inverse_temperature = T(1.0),
@@ -102,7 +100,6 @@ ErrorGradient<T> generalization_error_gradient(const Attention<T>& attention, co
 /// Limits    zero by b at the optimal temperature's inverse.
 /// Errors    std::invalid_argument for l < 2 and shapes, std::domain_error for values.
 /// Accuracy  as generalization_error_gradient.
-/// Runs on   host
 template <Real T>
 ErrorGradient<T> linear_attention_error_gradient(const Attention<T>& attention, const LinearTask<T>& task,
                                                  std::int64_t context_length, const T& inverse_temperature = T(1.0)) {

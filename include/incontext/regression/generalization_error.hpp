@@ -35,7 +35,6 @@ namespace incontext::regression {
 ///           entries that are not finite.
 /// Accuracy  12 eps of g_0, sqrt(g_0 g_2) and g_2 for d <= 8 (tests/regression/gaussian_errors_50digits.cpp); unbiased
 ///           against attention run by its definition (tests/regression/generalization_error.cpp).
-/// Runs on   host
 template <Real T>
 InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention, const LinearTask<T>& task,
                                                    std::int64_t context_length, ErrorConvention convention = {}) {
@@ -63,7 +62,6 @@ InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention
 ///           l/(l-1) times the exact ones, so the optimal temperature is exact at every l.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
 /// Accuracy  as generalization_error; of order 1/l against the exact error.
-/// Runs on   host
 template <Real T>
 InverseTemperatureParabola<T> generalization_error_leading_order(const Attention<T>& attention,
                                                                  const LinearTask<T>& task, std::int64_t context_length,

@@ -22,7 +22,6 @@ namespace incontext::regression {
 /// Domain    n >= 2, d >= 1, finite; the covariance may be singular.
 /// Errors    std::invalid_argument for fewer rows or columns; std::domain_error naming the entry that is not finite.
 /// Accuracy  two-pass mean; n eps of the sums of absolute terms (tests/regression/input_rows.cpp).
-/// Runs on   host
 template <Real T>
 class InputRows {
  public:

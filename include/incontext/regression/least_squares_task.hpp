@@ -12,7 +12,6 @@ namespace incontext::regression {
 ///
 /// Shapes    slope: d
 /// Units     slope in label units over input units; residual_variance in label units squared.
-/// Runs on   host
 template <Real T>
 struct LeastSquaresTask {
   Vector<T> slope;
@@ -36,7 +35,6 @@ struct LeastSquaresTask {
 /// Errors    as require_regressable; std::invalid_argument for the number of labels.
 /// Accuracy  eps times the condition of the standardized columns: 40 eps of |labels| / |column| for random columns of
 ///           any unit (tests/regression/least_squares_task_50digits.cpp).
-/// Runs on   host
 template <Real T>
 LeastSquaresTask<T> least_squares_task(const Matrix<T>& inputs, const Vector<T>& labels,
                                        std::span<const std::string> column_names = {}) {

@@ -7,14 +7,10 @@
 namespace incontext::regression {
 
 /// A column of numbers of any length.
-///
-/// Runs on   host
 template <Real T>
 using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
 /// A matrix of any shape; where it holds data, each row is one observation.
-///
-/// Runs on   host
 template <Real T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 
@@ -26,7 +22,6 @@ using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
 /// Units     the product of the two.
 /// Domain    every pair of those shapes.
 /// Accuracy  a b eps of the sum of |A_ij B_ji| (tests/regression/linear_algebra.cpp).
-/// Runs on   host
 template <Real T>
 T trace_of_product(const Matrix<T>& left, const Matrix<T>& right) {
   return left.cwiseProduct(right.transpose()).sum();
@@ -39,7 +34,6 @@ T trace_of_product(const Matrix<T>& left, const Matrix<T>& right) {
 /// Units     the product of the two.
 /// Domain    every pair of those shapes.
 /// Accuracy  b eps of the products of absolute values (tests/regression/linear_algebra.cpp).
-/// Runs on   host
 template <Real T>
 Matrix<T> product(const Matrix<T>& left, const Matrix<T>& right) {
   Matrix<T> result(left.rows(), right.cols());

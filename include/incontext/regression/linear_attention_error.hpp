@@ -43,7 +43,6 @@ ContextMoments<T> raw_context(const Attention<T>& attention, const LinearTask<T>
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
 /// Accuracy  12 eps of g_0, sqrt(g_0 g_2) and g_2 for d <= 8 (tests/regression/gaussian_errors_50digits.cpp); unbiased
 ///           against attention run by its definition (tests/regression/linear_attention_error.cpp).
-/// Runs on   host
 template <Real T>
 InverseTemperatureParabola<T> linear_attention_error(const Attention<T>& attention, const LinearTask<T>& task,
                                                      std::int64_t context_length) {

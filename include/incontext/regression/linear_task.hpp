@@ -15,7 +15,6 @@ namespace incontext::regression {
 /// Units     input_variance in input units squared; task_variance in (label / input) units squared; noise_variance in
 ///           label units squared.
 /// Domain    dimension >= 1, both variances > 0, noise_variance >= 0 (checked where it is used).
-/// Runs on   host
 template <Real T>
 struct IsotropicTask {
   std::int64_t dimension = 0;
@@ -47,7 +46,6 @@ void require_isotropic(std::string_view where, const IsotropicTask<T>& law) {
 /// Errors    std::invalid_argument for shapes, std::domain_error for values; both name the parameter and its value.
 /// Accuracy  covariances are stored symmetrized: (A + A^T) / 2, A itself when A is symmetric
 ///           (tests/regression/linear_task.cpp).
-/// Runs on   host
 template <Real T>
 class LinearTask {
  public:

@@ -15,7 +15,6 @@ namespace incontext::regression {
 /// Accepts a matrix of this shape.
 ///
 /// Errors    std::invalid_argument for another shape.
-/// Runs on   host
 template <class Derived>
 void require_shape(std::string_view where, std::string_view parameter, const Eigen::MatrixBase<Derived>& matrix,
                    Eigen::Index rows, Eigen::Index columns) {
@@ -28,7 +27,6 @@ void require_shape(std::string_view where, std::string_view parameter, const Eig
 /// Accepts a matrix whose entries are all finite; NaN is refused.
 ///
 /// Errors    std::domain_error that names the entry.
-/// Runs on   host
 template <class Derived>
 void require_finite_entries(std::string_view where, std::string_view parameter,
                             const Eigen::MatrixBase<Derived>& matrix) {
@@ -47,7 +45,6 @@ void require_finite_entries(std::string_view where, std::string_view parameter,
 /// of a product X^T X. Its eigenvalues are not examined.
 ///
 /// Errors    std::invalid_argument for the shape, std::domain_error for entries.
-/// Runs on   host
 template <Real T>
 void require_covariance(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                         Eigen::Index dimension) {
@@ -59,7 +56,6 @@ void require_covariance(std::string_view where, std::string_view parameter, cons
 /// Accepts a symmetric matrix that has a Cholesky factor.
 ///
 /// Errors    std::invalid_argument for the shape, std::domain_error for values.
-/// Runs on   host
 template <Real T>
 void require_positive_definite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                Eigen::Index dimension) {
@@ -74,7 +70,6 @@ void require_positive_definite(std::string_view where, std::string_view paramete
 /// passes.
 ///
 /// Errors    std::invalid_argument for the shape, std::domain_error for values.
-/// Runs on   host
 template <Real T>
 void require_positive_semidefinite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                    Eigen::Index dimension) {
@@ -91,7 +86,6 @@ void require_positive_semidefinite(std::string_view where, std::string_view para
 /// Accepts the number of examples of a context: at least two.
 ///
 /// Errors    std::invalid_argument for context_length < 2.
-/// Runs on   host
 inline void require_context_length(std::string_view where, std::int64_t context_length) {
   require_at_least(where, "context_length", context_length, std::int64_t{2});
 }

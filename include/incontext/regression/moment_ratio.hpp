@@ -14,7 +14,6 @@ namespace incontext::regression {
 /// Two moments of raw attention scores and their ratio, the heuristic temperature.
 ///
 /// Units     first_moment and ratio the scores', second_moment their square.
-/// Runs on   host
 template <Real T>
 struct MomentRatio {
   T second_moment;
@@ -36,7 +35,6 @@ struct MomentRatio {
 ///           std::invalid_argument for shapes.
 /// Accuracy  8 eps for d <= 8 (tests/regression/pretrained_attention_50digits.cpp); the moments are those of drawn
 ///           scores (tests/regression/moment_ratio.cpp).
-/// Runs on   host
 template <Real T>
 MomentRatio<T> moment_ratio(const Attention<T>& attention, const LinearTask<T>& task) {
   validate(attention, task.dimension(), "moment_ratio");
@@ -59,7 +57,6 @@ MomentRatio<T> moment_ratio(const Attention<T>& attention, const LinearTask<T>& 
 /// Limits    equals optimal_temperature_isotropic for r = m a and v = 1. l -> infinity: r.
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.
 /// Accuracy  6 eps (tests/regression/moment_ratio.cpp).
-/// Runs on   host
 template <Real T>
 T corrected_moment_ratio(const T& ratio, const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                          std::int64_t context_length) {

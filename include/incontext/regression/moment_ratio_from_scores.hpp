@@ -13,7 +13,6 @@ namespace incontext::regression {
 /// The moment ratio estimated from raw scores, with two standard errors, which should agree.
 ///
 /// Units     ratio and its errors the scores', second_moment their square.
-/// Runs on   host
 template <Real T>
 struct MomentRatioEstimate {
   std::int64_t queries;  ///< number of queries that see themselves and another key
@@ -25,14 +24,11 @@ struct MomentRatioEstimate {
 };
 
 /// Says that a square matrix of scores holds each query's score on itself on its diagonal.
-///
-/// Runs on   host
 struct SelfOnDiagonal {};
 
 /// Says that one column of the scores, the same for every query, holds the score of the query on itself.
 ///
 /// Domain    0 <= column < number of keys.
-/// Runs on   host
 struct SelfInColumn {
   std::int64_t column;
 };
@@ -60,7 +56,6 @@ struct SelfInColumn {
 ///           neither mean nor error.
 /// Accuracy  the errors cover the ratio of the law, masked or not, and a halved error does not
 ///           (tests/regression/moment_ratio_from_scores.cpp).
-/// Runs on   host
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const Vector<T>& self_scores) {
   detail::require_score_matrix(scores, 1);
@@ -76,7 +71,6 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, const V
 /// Shapes    (scores: queries x queries) -> estimate
 /// Domain    at least 2 queries; else as above.
 /// Errors    std::invalid_argument if the matrix is not square; else as above.
-/// Runs on   host
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfOnDiagonal) {
   detail::require_score_matrix(scores, 2);
@@ -91,7 +85,6 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfOnD
 /// Shapes    (scores: queries x keys, the self column among them) -> estimate
 /// Domain    at least 2 queries and 2 keys; else as above.
 /// Errors    std::invalid_argument for a column that is not there; else as above.
-/// Runs on   host
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfInColumn self) {
   detail::require_score_matrix(scores, 2);
@@ -111,7 +104,6 @@ MomentRatioEstimate<T> moment_ratio_from_scores(const Matrix<T>& scores, SelfInC
 /// Shapes    (mean_squares: queries, self_scores: queries) -> estimate
 /// Domain    at least 2 queries; else as above.
 /// Errors    std::invalid_argument for different sizes; else as above.
-/// Runs on   host
 template <Real T>
 MomentRatioEstimate<T> moment_ratio_of_queries(const std::vector<T>& mean_squares, const std::vector<T>& self_scores) {
   require_same_size("moment_ratio_from_scores", "self_scores", self_scores.size(), mean_squares.size());

@@ -23,7 +23,6 @@ namespace incontext::regression {
 /// Limits    infinity where no positive temperature helps (g_1 <= 0).
 /// Errors    as generalization_error.
 /// Accuracy  that of g_1 and g_2; a search on the error curve agrees (tests/regression/optimal_temperature.cpp).
-/// Runs on   host
 template <Real T>
 T optimal_temperature(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
                       ErrorConvention convention = {}) {
@@ -34,7 +33,6 @@ T optimal_temperature(const Attention<T>& attention, const LinearTask<T>& task, 
 ///
 /// Source    arXiv 2511.01292 section 4.4.
 /// Units     key_query_scale in temperature per input unit squared; label_value dimensionless.
-/// Runs on   host
 template <Real T>
 struct IsotropicAttention {
   T key_query_scale = T(1.0);
@@ -53,7 +51,6 @@ struct IsotropicAttention {
 /// Limits    m v <= 0: infinity, since no positive temperature helps. l -> infinity: m v a.
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.
 /// Accuracy  6 eps; 40 eps against the parabola (tests/regression/optimal_temperature.cpp).
-/// Runs on   host
 template <Real T>
 T optimal_temperature_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                                 std::int64_t context_length) {

@@ -30,7 +30,6 @@ namespace incontext::regression {
 /// Errors    std::invalid_argument for l < 2.
 /// Accuracy  eps times the condition of Sigma and W: 40 eps of the norm of M and v_x for covariances of condition 40
 ///           (tests/regression/pretrained_attention_50digits.cpp).
-/// Runs on   host
 template <Real T>
 Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t context_length) {
   require_context_length("pretrained_attention", context_length);
@@ -52,7 +51,6 @@ Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t contex
 /// Limits    N -> infinity: pretrained_attention of the law of the inputs.
 /// Errors    std::invalid_argument for shapes and too few rows, std::domain_error for values; columns by number.
 /// Accuracy  as pretrained_attention.
-/// Runs on   host
 template <Real T>
 Attention<T> pretrained_attention_from_data(const Matrix<T>& inputs, const Vector<T>& task_mean,
                                             const Matrix<T>& task_covariance, const T& noise_variance,

@@ -18,7 +18,6 @@ namespace incontext::regression {
 ///           within 4 n eps of the span of others.
 /// Errors    std::invalid_argument for too few rows or names; std::domain_error for values: not finite, constant,
 ///           collinear.
-/// Runs on   host
 template <Real T>
 void require_regressable(const Matrix<T>& inputs, std::span<const std::string> column_names = {}) {
   detail::standardized_columns("require_regressable", inputs, column_names);

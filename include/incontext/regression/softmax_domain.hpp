@@ -29,7 +29,6 @@ void require_all_zero(std::string_view where, std::string_view parameter, const 
 /// Source    docs/theory/regression.md#softmax-error.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs or an input_value; std::domain_error for
 ///           values that are not finite.
-/// Runs on   host
 template <Real T>
 void require_softmax_domain(std::string_view where, const Attention<T>& attention, const LinearTask<T>& task,
                             std::int64_t context_length) {

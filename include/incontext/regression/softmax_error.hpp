@@ -43,7 +43,6 @@ namespace incontext::regression {
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs that the map would see;
 ///           std::domain_error for values; laws::QuadratureError as softmax_error_isotropic.
 /// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp, softmax_error_shifted.cpp).
-/// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,

@@ -45,7 +45,6 @@ namespace incontext::regression {
 ///           laws::QuadratureError as softmax_error.
 /// Accuracy  in double 1e-8 of the largest entry where b M has a condition below 100:
 ///           tests/regression/softmax_error_gradient.cpp.
-/// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 ErrorGradient<T> softmax_error_gradient(const Attention<T>& attention, const LinearTask<T>& task,

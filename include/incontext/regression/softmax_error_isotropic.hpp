@@ -41,7 +41,6 @@ namespace incontext::regression {
 ///           (tests/regression/softmax_error_isotropic.cpp); 1e-11 for a smooth map of one's own
 ///           (tests/regression/own_maps.cpp). Query included: 1e-9 for temperatures above a tenth of
 ///           m a, below which QuadratureError may be thrown (tests/regression/softmax_query_included.cpp).
-/// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,

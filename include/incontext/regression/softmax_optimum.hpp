@@ -17,7 +17,6 @@ namespace incontext::regression {
 /// A parameter of a scoring map at which an error is least, and that error.
 ///
 /// Units     of the parameter: its own; of the error: label units squared.
-/// Runs on   host
 template <Real T>
 struct SoftmaxOptimum {
   T parameter;
@@ -27,7 +26,6 @@ struct SoftmaxOptimum {
 /// Where to look for a positive parameter.
 ///
 /// Domain    0 < lowest <= start <= highest.
-/// Runs on   host
 template <Real T>
 struct SearchRange {
   T lowest, start, highest;
@@ -47,7 +45,6 @@ struct SearchRange {
 /// Errors    std::domain_error for a range outside the domain, and whatever `error` throws.
 /// Accuracy  a minimum is flat, so the parameter is found to 1e-5 relative in double, and the least error as accurately
 ///           as `error` computes it (tests/regression/softmax_optimum.cpp).
-/// Runs on   host
 template <Real T, class Error>
 SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T>& range) {
   using std::exp;
@@ -130,7 +127,6 @@ struct IsotropicSearch {
 ///           1e-6 of the standard deviation of the scores.
 /// Errors    as softmax_error_isotropic.
 /// Accuracy  as minimize_softmax_error.
-/// Runs on   host
 template <Real T>
 SoftmaxOptimum<T> softmax_optimal_temperature_isotropic(const IsotropicAttention<T>& attention,
                                                         const IsotropicTask<T>& task, std::int64_t context_length) {
@@ -154,7 +150,6 @@ SoftmaxOptimum<T> softmax_optimal_temperature_isotropic(const IsotropicAttention
 /// Limits    m v = 0: 0.
 /// Errors    as softmax_error_isotropic.
 /// Accuracy  as minimize_softmax_error.
-/// Runs on   host
 template <Real T>
 SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                                                 std::int64_t context_length) {
@@ -178,7 +173,6 @@ SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& att
 ///           result is never above 1e6 over the standard deviation of the scores.
 /// Errors    as softmax_error_isotropic; std::domain_error for the exponent.
 /// Accuracy  as minimize_softmax_error.
-/// Runs on   host
 template <Real T>
 SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                                              std::int64_t context_length, const T& exponent) {
@@ -203,7 +197,6 @@ SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attent
 /// Limits    m v <= 0: 1, the exponent with the flattest weights.
 /// Errors    as softmax_error_isotropic; std::domain_error for the base.
 /// Accuracy  as minimize_softmax_error.
-/// Runs on   host
 template <Real T>
 SoftmaxOptimum<T> ssa_optimal_exponent_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                                                  std::int64_t context_length, const T& base) {

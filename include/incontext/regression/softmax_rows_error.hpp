@@ -34,7 +34,6 @@ namespace incontext::regression {
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for values; laws::QuadratureError.
 /// Accuracy  1e-12 relative in double for l to 10^3, of the enumeration of every context
 ///           (tests/regression/softmax_rows_error.cpp).
-/// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_any_law_error(const Attention<T>& attention, const Matrix<T>& rows,
@@ -71,7 +70,6 @@ laws::Quadrature<T> softmax_any_law_error(const Attention<T>& attention, const M
 /// Domain    as softmax_any_law_error.
 /// Errors    as softmax_any_law_error; std::domain_error for labels that are not finite.
 /// Accuracy  as softmax_any_law_error.
-/// Runs on   host
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
 laws::Quadrature<T> softmax_labeled_rows_error(const Attention<T>& attention, const Matrix<T>& rows,

@@ -20,7 +20,6 @@ namespace incontext::regression {
 /// Thrown for a temperature so low that the error of softmax attention has no expansion in 1/l.
 ///
 /// Units     those of the scores.
-/// Runs on   host
 class SecondOrderDomainError : public std::domain_error {
  public:
   SecondOrderDomainError(std::string_view where, double given, double lowest)
@@ -53,7 +52,6 @@ class SecondOrderDomainError : public std::domain_error {
 /// Limits    M = 0: 0.
 /// Errors    as softmax_error_second_order.
 /// Accuracy  4 d eps relative (tests/regression/softmax_second_order.cpp).
-/// Runs on   host
 template <Real T>
 T second_order_lowest_temperature(const Attention<T>& attention, const LinearTask<T>& task) {
   using std::sqrt;
@@ -91,7 +89,6 @@ T second_order_lowest_temperature(const Attention<T>& attention, const LinearTas
 /// Accuracy  the terms left out are of order 1/l^2 above sqrt(3) times the lowest temperature
 ///           (tests/regression/softmax_error.cpp) and fall more slowly below; the formula itself is computed to 1e-14
 ///           relative (tests/regression/softmax_second_order.cpp).
-/// Runs on   host
 template <Real T>
 T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>& task, const T& temperature,
                              std::int64_t context_length) {

@@ -50,7 +50,6 @@ Attention<T> attention_of_least_error(const char* name, const LinearTask<T>& tas
 /// Limits    l -> infinity: M = Sigma^-1.
 /// Errors    std::invalid_argument for l < 2; std::domain_error for inputs or tasks with a mean.
 /// Accuracy  40 eps of the norm of M for covariances of condition 40 (tests/regression/trained_attention.cpp).
-/// Runs on   host
 template <Real T>
 Attention<T> trained_attention(const LinearTask<T>& task, std::int64_t context_length) {
   return detail::attention_of_least_error<T>("trained_attention", task, context_length, T(1.0));
@@ -69,7 +68,6 @@ Attention<T> trained_attention(const LinearTask<T>& task, std::int64_t context_l
 /// Limits    l -> infinity: M = Sigma^-1.
 /// Errors    std::invalid_argument for l < 2; std::domain_error for inputs or tasks with a mean.
 /// Accuracy  as trained_attention.
-/// Runs on   host
 template <Real T>
 Attention<T> trained_linear_attention(const LinearTask<T>& task, std::int64_t context_length) {
   const T l = math::from_count<T>(context_length);

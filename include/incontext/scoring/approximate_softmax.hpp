@@ -109,7 +109,6 @@ INCONTEXT_HD void derivative(const ApproximateSoftmax<T>& map, parameter::Temper
 ///
 /// Source    the domain of ApproximateSoftmax.
 /// Errors    std::domain_error naming the parameter.
-/// Runs on   host
 template <Real T>
 void validate(const ApproximateSoftmax<T>& map) {
   require_above_zero("scoring::validate", "temperature", map.temperature);

@@ -19,7 +19,6 @@ namespace incontext::scoring {
 /// Source    the contract of every map.
 /// Shapes    (scores: n)
 /// Errors    std::invalid_argument for no visible score, std::domain_error for NaN or +infinity.
-/// Runs on   host
 template <Real T>
 void validate(Row<const T> scores) {
   require_at_least("scoring::validate", "row of scores", scores.size, std::ptrdiff_t{1});
@@ -38,7 +37,6 @@ void validate(Row<const T> scores) {
 ///
 /// Source    definition.
 /// Errors    as validate.
-/// Runs on   host
 template <class Map>
 void require_valid(const Map& map) {
   if constexpr (requires { validate(map); }) validate(map);
@@ -99,7 +97,6 @@ void leave(Row<T> out) {
 /// Source    the map.
 /// Shapes    (scores: n, out: n)
 /// Errors    as validate; std::invalid_argument for sizes; std::domain_error where the result is undefined.
-/// Runs on   host
 template <Scoring Map>
 void weights(const Map& map, Row<const typename Map::value_type> scores, Row<typename Map::value_type> out) {
   detail::enter(map, scores, scores.size, out.size);
@@ -112,7 +109,6 @@ void weights(const Map& map, Row<const typename Map::value_type> scores, Row<typ
 /// Source    the map.
 /// Shapes    (scores: n, out: n)
 /// Errors    as weights.
-/// Runs on   host
 template <LogScoring Map>
 void log_weights(const Map& map, Row<const typename Map::value_type> scores, Row<typename Map::value_type> out) {
   detail::enter(map, scores, scores.size, out.size);
@@ -125,7 +121,6 @@ void log_weights(const Map& map, Row<const typename Map::value_type> scores, Row
 /// Source    the map.
 /// Shapes    (scores: n, direction: n, out: n)
 /// Errors    as weights.
-/// Runs on   host
 template <Scoring Map>
 void jvp(const Map& map, Row<const typename Map::value_type> scores, Row<const typename Map::value_type> direction,
          Row<typename Map::value_type> out) {
@@ -139,7 +134,6 @@ void jvp(const Map& map, Row<const typename Map::value_type> scores, Row<const t
 /// Source    the map.
 /// Shapes    (scores: n, cotangent: n, out: n)
 /// Errors    as weights.
-/// Runs on   host
 template <Scoring Map>
 void vjp(const Map& map, Row<const typename Map::value_type> scores, Row<const typename Map::value_type> cotangent,
          Row<typename Map::value_type> out) {
@@ -153,7 +147,6 @@ void vjp(const Map& map, Row<const typename Map::value_type> scores, Row<const t
 /// Source    the map.
 /// Shapes    (scores: n, out: n)
 /// Errors    as weights.
-/// Runs on   host
 template <class Parameter, class Map>
   requires HasParameter<Map, Parameter>
 void derivative(const Map& map, Parameter parameter, Row<const typename Map::value_type> scores,

@@ -161,7 +161,6 @@ INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const s
 ///
 /// Source    arXiv 1905.05702.
 /// Errors    std::domain_error naming the parameter.
-/// Runs on   host
 template <Real T>
 void validate(const Entmax<T>& map) {
   if (!(T(1) < map.alpha && math::is_finite(map.alpha))) {

@@ -95,7 +95,6 @@ struct HeatSchedule {
 ///
 /// Source    arXiv 2310.12956.
 /// Errors    std::domain_error or std::invalid_argument naming the parameter.
-/// Runs on   host
 template <Real T>
 void validate(const HeatSchedule<T>& schedule) {
   require_positive("scoring::validate", "start_temperature", schedule.start_temperature);

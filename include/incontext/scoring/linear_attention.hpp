@@ -117,7 +117,6 @@ INCONTEXT_HD void derivative(const LinearAttention<T>& map, parameter::Temperatu
 ///
 /// Source    the domain of LinearAttention.
 /// Errors    std::domain_error naming the parameter.
-/// Runs on   host
 template <Real T>
 void validate(const LinearAttention<T>& map) {
   require_above_zero("scoring::validate", "temperature", map.temperature);

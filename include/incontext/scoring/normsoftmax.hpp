@@ -215,7 +215,6 @@ INCONTEXT_HD void derivative(const NormSoftmax<T>& map, parameter::Temperature n
 ///
 /// Source    the domain of NormSoftmax.
 /// Errors    std::domain_error naming the parameter.
-/// Runs on   host
 template <Real T>
 void validate(const NormSoftmax<T>& map) {
   require_above_zero("scoring::validate", "temperature", map.temperature);
@@ -225,7 +224,6 @@ void validate(const NormSoftmax<T>& map) {
 ///
 /// Source    the domain of MatrixNormSoftmax.
 /// Errors    std::domain_error naming the parameter.
-/// Runs on   host
 template <Real T>
 void validate(const MatrixNormSoftmax<T>& map) {
   require_above_zero("scoring::validate", "temperature", map.temperature);

@@ -46,7 +46,6 @@ Softmax(T) -> Softmax<T>;
 ///
 /// Source    the domain of Softmax.
 /// Errors    std::domain_error naming the parameter.
-/// Runs on   host
 template <Real T>
 void validate(const Softmax<T>& map) {
   require_above_zero("scoring::validate", "temperature", map.temperature);

@@ -50,7 +50,6 @@ SSA(T, T, T) -> SSA<T>;
 ///
 /// Source    arXiv 2508.14685.
 /// Errors    std::domain_error naming the parameter.
-/// Runs on   host
 template <Real T>
 void validate(const SSA<T>& map) {
   require_positive("scoring::validate", "base", map.base);

@@ -50,7 +50,6 @@ SSMax(T, T) -> SSMax<T>;
 ///
 /// Source    arXiv 2501.19399.
 /// Errors    std::domain_error naming the parameter.
-/// Runs on   host
 template <Real T>
 void validate(const SSMax<T>& map) {
   require_finite("scoring::validate", "scale", map.scale);

@@ -12,8 +12,6 @@
 namespace incontext::statistics {
 
 /// What a simulation says about a theory.
-///
-/// Runs on   host
 enum class Verdict { agrees, disagrees, not_judged };
 
 /// A theory beside the simulation that judges it.
@@ -30,7 +28,6 @@ enum class Verdict { agrees, disagrees, not_judged };
 /// Limits    a standard error of zero and r = 0: only the exact value agrees. A trial or a theory that is not finite,
 ///           or fewer than two trials: not judged.
 /// Accuracy  tests/statistics/agreement.cpp.
-/// Runs on   host
 struct Agreement {
   double theory = 0;
   double theory_error = 0;
@@ -90,7 +87,6 @@ inline std::string unresolved_reason(const Theory& theory, const Estimate& estim
 ///     const auto verdict = statistics::agree({theory, theory_error}, estimate).verdict(5.0);
 ///
 /// Source    as Agreement.
-/// Runs on   host
 inline Agreement agree(const Theory& theory, const Estimate& estimate) {
   Agreement result{theory.value, theory.error, estimate};
   result.reason = detail::untestable_reason(theory, estimate);

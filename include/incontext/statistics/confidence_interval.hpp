@@ -21,7 +21,6 @@ namespace incontext::statistics {
 /// Limits    fewer than two trials: NaN at both ends; standard error 0: the mean at both ends.
 /// Errors    std::domain_error unless 0 < level < 1.
 /// Accuracy  its coverage is measured in tests/statistics/estimate.cpp.
-/// Runs on   host
 inline Interval<double> confidence_interval(const Estimate& estimate, double level) {
   if (!(level > 0 && level < 1)) {
     throw_domain_error("statistics::confidence_interval", "level is not a probability", level, "0 < level < 1");

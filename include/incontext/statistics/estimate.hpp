@@ -19,7 +19,6 @@ namespace incontext::statistics {
 /// Units     mean, standard_error and rounding in the unit of a trial's value.
 /// Limits    n = 0: mean NaN; n < 2: standard_error NaN.
 /// Accuracy  tests/statistics/estimate.cpp; its interval is in confidence_interval.hpp.
-/// Runs on   host
 struct Estimate {
   std::int64_t count = 0;
   double mean = std::numeric_limits<double>::quiet_NaN();

@@ -23,7 +23,6 @@ namespace incontext::statistics {
 /// Domain    every agreement.
 /// Limits    excess = 0: 1; excess infinite: 0; an agreement without an excess: NaN.
 /// Accuracy  1e-9 relative (tests/statistics/agreement.cpp).
-/// Runs on   host
 inline double p_value(const Agreement& agreement) {
   if (!(agreement.excess <= (std::numeric_limits<double>::max)())) return agreement.excess > 0 ? 0 : agreement.excess;
   const boost::math::students_t distribution(static_cast<double>(agreement.estimate.count - 1));
@@ -38,7 +37,6 @@ inline double p_value(const Agreement& agreement) {
 /// Units     standard errors.
 /// Domain    members >= 1, 0 < level < 1.
 /// Errors    std::invalid_argument for members, std::domain_error for level outside the domain.
-/// Runs on   host
 inline double family_wise_bound(std::size_t members, double level) {
   require_at_least("statistics::family_wise_bound", "members", members, std::size_t{1});
   if (!(level > 0 && level < 1)) {
@@ -59,7 +57,6 @@ inline double family_wise_bound(std::size_t members, double level) {
 /// Domain    0 < level < 1; p-values in [0, 1]; NaN is rejected (it is no evidence of agreement).
 /// Errors    std::domain_error for level outside the domain.
 /// Accuracy  family-wise error by simulation in tests/statistics/agreement.cpp.
-/// Runs on   host
 inline std::vector<bool> holm_rejections(const std::vector<double>& p_values, double level) {
   if (!(level > 0 && level < 1)) {
     throw_domain_error("statistics::holm_rejections", "level is not a probability", level, "0 < level < 1");
@@ -82,7 +79,6 @@ inline std::vector<bool> holm_rejections(const std::vector<double>& p_values, do
 /// Source    holm_rejections on the p-values.
 /// Shapes    m agreements -> m verdicts.
 /// Errors    std::domain_error for level outside the domain.
-/// Runs on   host
 inline std::vector<Verdict> verdicts(const std::vector<Agreement>& family, double level) {
   std::vector<double> p_values;
   for (const Agreement& member : family) {

@@ -23,7 +23,6 @@ namespace incontext::statistics {
 /// Limits    n = 1: between 1/2 and 1.
 /// Errors    std::invalid_argument without values, std::domain_error for a value outside the domain, NaN too.
 /// Accuracy  exact up to rounding (tests/statistics/kolmogorov_smirnov.cpp).
-/// Runs on   host
 inline double kolmogorov_smirnov_statistic(std::vector<double> values) {
   require_at_least("statistics::kolmogorov_smirnov_statistic", "number of values", values.size(), std::size_t{1});
   for (const double value : values) {
@@ -57,7 +56,6 @@ inline double kolmogorov_smirnov_statistic(std::vector<double> values) {
 /// Limits    statistic <= 1/(2n): 1; statistic 1: 0.
 /// Errors    std::invalid_argument for count < 1, std::domain_error for a statistic outside the domain, NaN too.
 /// Accuracy  1e-12 absolute (tests/statistics/kolmogorov_smirnov.cpp).
-/// Runs on   host
 inline double kolmogorov_smirnov_p_value(double statistic, std::int64_t count) {
   require_at_least("statistics::kolmogorov_smirnov_p_value", "count", count, std::int64_t{1});
   if (!(statistic >= 0 && statistic <= 1)) {

@@ -22,8 +22,6 @@ struct Moments {
 };
 
 /// Whether two moments are the same numbers to the last bit; unlike ==, which is false for NaN and true for 0 and -0.
-///
-/// Runs on   host
 inline bool same_bits(const Moments& a, const Moments& b) {
   const auto bits = [](double x) {
     std::uint64_t result = 0;

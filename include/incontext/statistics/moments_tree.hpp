@@ -14,7 +14,6 @@ namespace incontext::statistics {
 ///
 /// Units     as Moments.
 /// Domain    level 0 to 62; first >= 0, a multiple of 2^level.
-/// Runs on   host
 struct MomentsNode {
   std::int64_t first = 0;
   int level = 0;
@@ -38,7 +37,6 @@ struct MomentsNode {
 /// Errors    push of a node: std::invalid_argument if it does not begin at end() or is no node of the tree.
 /// Accuracy  bit-identical to the same tree built level by level, in one piece or in many
 ///           (tests/statistics/moments_tree.cpp).
-/// Runs on   host
 class MomentsTree {
  public:
   /// A tree without parts, whose next part is number `first`.

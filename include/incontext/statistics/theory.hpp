@@ -10,7 +10,6 @@ namespace incontext::statistics {
 /// members value and error_estimate, such as laws::Quadrature.
 ///
 /// Units     error in that of the value.
-/// Runs on   host
 struct Theory {
   double value;
   double error = 0;

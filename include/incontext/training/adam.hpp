@@ -18,7 +18,6 @@ namespace incontext::training {
 ///
 /// Source    Kingma and Ba 2015; Loshchilov and Hutter 2019.
 /// Domain    0 <= beta1, beta2 < 1; epsilon > 0; weight_decay >= 0.
-/// Runs on   host
 struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -29,7 +28,6 @@ struct AdamOptions {
 /// Refuses constants outside their domain.
 ///
 /// Errors    std::domain_error that names the constant.
-/// Runs on   host
 inline void validate(const AdamOptions& options) {
   constexpr std::string_view where = "training::AdamOptions";
   for (const auto& [name, beta] : {std::pair{"beta1", options.beta1}, std::pair{"beta2", options.beta2}}) {
@@ -43,7 +41,6 @@ inline void validate(const AdamOptions& options) {
 /// The state of Adam between two steps: the running means of the gradient and of its square, and the steps so far.
 ///
 /// Shapes    first, second: one number per parameter, or empty before the first step.
-/// Runs on   host
 struct AdamState {
   std::vector<double> first = {}, second = {};
   std::int64_t steps = 0;
@@ -64,7 +61,6 @@ struct AdamState {
 /// Limits    the first step moves a parameter by rate x sign(g), up to epsilon.
 /// Errors    std::invalid_argument for lengths, std::domain_error for values.
 /// Accuracy  exact but for rounding: tests/training/adam.cpp.
-/// Runs on   host
 inline void adam_step(const AdamOptions& options, double rate, std::span<const double> gradient, AdamState& state,
                       std::span<double> parameters, const std::vector<bool>& decays = {}) {
   constexpr std::string_view where = "training::adam_step";
@@ -98,7 +94,6 @@ inline void adam_step(const AdamOptions& options, double rate, std::span<const d
 /// Domain    largest_norm > 0; infinity leaves the gradient as it is.
 /// Errors    std::domain_error for largest_norm <= 0.
 /// Accuracy  exact but for rounding: tests/training/adam.cpp.
-/// Runs on   host
 inline double clip_by_global_norm(std::span<double> gradient, double largest_norm) {
   if (!(largest_norm > 0)) {
     throw_domain_error("training::clip_by_global_norm", "largest_norm is not positive", largest_norm, "more than 0");

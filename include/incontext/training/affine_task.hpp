@@ -18,7 +18,6 @@ namespace incontext::training {
 /// Standard deviations of the task.
 ///
 /// Units     input_stddev of x; function_stddev of a and b, a label's units.
-/// Runs on   host
 template <Real T>
 struct AffineTask {
   T input_stddev;
@@ -35,7 +34,6 @@ struct AffineTask {
 /// Limits    input_stddev = 0: 1.
 /// Errors    std::domain_error for input_stddev outside the domain.
 /// Accuracy  64 eps relative: tests/training/affine_task.cpp.
-/// Runs on   host
 template <Real T>
 T mean_inverse_one_plus_square(const T& input_stddev) {
   require_non_negative("training::mean_inverse_one_plus_square", "input_stddev", input_stddev);
@@ -45,7 +43,6 @@ T mean_inverse_one_plus_square(const T& input_stddev) {
 /// Bayes mean squared errors after 0, 1 and 2 distinct examples, and of the answer 0 in the papers' metric.
 ///
 /// Units     label units squared.
-/// Runs on   host
 template <Real T>
 struct AffineRisks {
   T no_example;
@@ -67,7 +64,6 @@ struct AffineRisks {
 /// Limits    input_stddev = 1: one example leaves sigma_F^2, whatever the law of x_1.
 /// Errors    std::domain_error for a standard deviation outside the domain.
 /// Accuracy  64 eps relative: tests/training/affine_task.cpp.
-/// Runs on   host
 template <Real T>
 AffineRisks<T> affine_risks(const AffineTask<T>& task) {
   detail::require_affine("training::affine_risks", task);
@@ -97,7 +93,6 @@ AffineRisks<T> affine_risks(const AffineTask<T>& task) {
 /// Errors    std::domain_error for a standard deviation or bound outside the domain; laws::QuadratureError.
 /// Accuracy  1e-11 relative for bound <= 10 sigma_F; to sigma_I = 1e9 and bounds of 20 standard deviations within 1e-7
 ///           of another rule: tests/training/affine_task.cpp.
-/// Runs on   host
 template <Real T>
 laws::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bound) {
   using std::exp;
@@ -146,7 +141,6 @@ laws::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bou
 /// Limits    error = sigma_F^2 (1 + sigma_I^2): 0; error -> 0: infinity.
 /// Errors    std::domain_error; laws::QuadratureError.
 /// Accuracy  1e-10 relative in the same range, where the error depends on the bound: tests/training/affine_task.cpp.
-/// Runs on   host
 template <Real T>
 T clipped_answer_bound(const AffineTask<T>& task, const T& error) {
   constexpr std::string_view where = "training::clipped_answer_bound";

@@ -22,7 +22,6 @@ namespace incontext::training {
 /// Source    a text of ours: settings, steps, and every number in hexadecimal, so that no bit is lost; last a hash.
 /// Errors    std::runtime_error that names the file if it cannot be written.
 /// Accuracy  exact: tests/training/checkpoint.cpp.
-/// Runs on   host
 inline void save_checkpoint(const std::string& path, std::string_view settings, const TrainingState& state) {
   std::ostringstream text;
   text << detail::checkpoint_format << '\n' << settings << "\nsteps " << state.adam.steps << '\n';
@@ -39,7 +38,6 @@ inline void save_checkpoint(const std::string& path, std::string_view settings, 
 /// Errors    std::runtime_error that names the file if it cannot be read, is cut, altered or no checkpoint, or is of
 ///           other settings. The file is never changed.
 /// Accuracy  exact: tests/training/checkpoint.cpp.
-/// Runs on   host
 inline TrainingState load_checkpoint(const std::string& path, std::string_view settings) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("training::load_checkpoint: cannot read '" + path + "'");

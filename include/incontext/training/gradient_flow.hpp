@@ -24,7 +24,6 @@ namespace incontext::training {
 /// An exact loss and its gradient.
 ///
 /// Shapes    gradient: one number per parameter.
-/// Runs on   host
 struct LossAndGradient {
   double loss = 0;
   std::vector<double> gradient;
@@ -54,7 +53,6 @@ using ExactLoss = std::function<LossAndGradient(std::span<const double> paramete
 /// Errors    std::invalid_argument for sizes; std::domain_error for tolerances and times, and where the loss or its
 ///           gradient is not finite; that message names the time.
 /// Accuracy  order of `tolerance`: tests/training/gradient_flow.cpp.
-/// Runs on   host
 class GradientFlow {
  public:
   GradientFlow(ExactLoss loss, std::vector<double> parameters, double tolerance = 1e-8)
@@ -140,8 +138,6 @@ class GradientFlow {
 };
 
 /// Makes the gradient function that a Trainer takes from an exact loss: every batch is the whole population.
-///
-/// Runs on   host
 inline GradientFunction exact_batches(ExactLoss loss) {
   return [own = std::move(loss)](std::span<const double> parameters, std::int64_t) {
     LossAndGradient here = own(parameters);
@@ -160,7 +156,6 @@ inline GradientFunction exact_batches(ExactLoss loss) {
 /// Units     rate: parameters squared over loss.
 /// Domain    rate > 0; entries of the gradient below 10^4.
 /// Accuracy  10^-8 relative per step: tests/training/gradient_flow.cpp.
-/// Runs on   host
 inline TrainerOptions gradient_descent(double rate) {
   require_positive("training::gradient_descent", "rate", rate);
   constexpr double epsilon = 1e12;

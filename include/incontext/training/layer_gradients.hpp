@@ -17,7 +17,6 @@ using regression::Matrix;
 /// The three matrices of a layer: tokens and queries are rows, mapped by x -> x W.
 ///
 /// Shapes    query, key: d x d_k; value: d x d_v
-/// Runs on   host
 template <Real T>
 struct LayerWeights {
   Matrix<T> query, key, value;
@@ -26,7 +25,6 @@ struct LayerWeights {
 /// The results of one pass through a layer, and the gradients of a loss with respect to the layer's matrices.
 ///
 /// Shapes    attention: q x n; output: q x d_v; gradients as LayerWeights
-/// Runs on   host
 template <Real T>
 struct LayerGradients {
   Matrix<T> attention, output;
@@ -48,7 +46,6 @@ struct LayerGradients {
 ///           dW_K are 0.
 /// Errors    std::invalid_argument for shapes, std::domain_error for values.
 /// Accuracy  1e-12 of the largest entry: tests/training/layer_gradients.cpp.
-/// Runs on   host
 template <scoring::Scoring Map, Real T = typename Map::value_type>
 LayerGradients<T> layer_gradients(const Map& map, const Matrix<T>& tokens, const Matrix<T>& queries,
                                   const LayerWeights<T>& layer, const Matrix<T>& upstream) {

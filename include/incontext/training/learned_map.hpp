@@ -16,8 +16,6 @@
 namespace incontext::training {
 
 /// The bound above which a parameter of a map must stay, if it has one. Specialize it for parameters of your own maps.
-///
-/// Runs on   host
 template <class Parameter>
 inline constexpr std::optional<int> lower_bound_of = {};
 template <>
@@ -31,8 +29,6 @@ inline constexpr std::optional<int> lower_bound_of<scoring::parameter::Alpha> = 
 
 /// A map for one head of a model. `apply` writes the weights of a row. `pull_back` replaces the gradient by the weights
 /// with the gradient by the scores, and adds the gradient by the numbers that are trained.
-///
-/// Runs on   host
 template <class Map>
 concept TrainableMap =
     Real<typename Map::value_type> && std::copyable<Map> &&
@@ -59,7 +55,6 @@ concept TrainableMap =
 /// Limits    without trained parameters it is the map itself.
 /// Errors    as the map's.
 /// Accuracy  the map's derivatives: tests/training/sequence_transformer.cpp.
-/// Runs on   host
 template <scoring::Scoring Map, class... Parameters>
   requires(scoring::HasParameter<Map, Parameters> && ...)
 struct LearnedMap {
@@ -122,7 +117,6 @@ struct LearnedMap {
 ///
 /// Source    definition; arXiv 2508.14685, Sec. 6, has half of the heads with softmax and half with averages.
 /// Shapes    as the chosen map's.
-/// Runs on   host
 template <TrainableMap First, TrainableMap... Rest>
 struct AnyLearnedMap {
   using value_type = typename First::value_type;

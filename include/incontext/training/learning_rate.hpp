@@ -12,8 +12,6 @@
 namespace incontext::training {
 
 /// How a learning rate continues after its warm-up.
-///
-/// Runs on   host
 enum class RateDecay { constant, cosine };
 
 /// A learning rate: a linear warm-up from peak / warmup_steps to peak, then constant, or half a cosine that reaches
@@ -22,7 +20,6 @@ enum class RateDecay { constant, cosine };
 /// Source    Loshchilov and Hutter 2017 (cosine).
 /// Units     of the parameters, per step.
 /// Domain    peak > 0; 0 <= warmup_steps <= steps; 0 <= final_share <= 1.
-/// Runs on   host
 struct LearningRate {
   double peak = 1e-3;
   std::int64_t warmup_steps = 0;
@@ -43,7 +40,6 @@ struct LearningRate {
 /// Refuses a learning rate outside its domain.
 ///
 /// Errors    std::domain_error or std::invalid_argument that names the parameter.
-/// Runs on   host
 inline void validate(const LearningRate& rate) {
   constexpr std::string_view where = "training::LearningRate";
   require_positive(where, "peak", rate.peak);

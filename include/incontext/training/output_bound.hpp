@@ -15,7 +15,6 @@ namespace incontext::training {
 /// The range of an output: center - radius ... center + radius.
 ///
 /// Units     of the output.
-/// Runs on   host
 template <Real T>
 struct OutputBound {
   T center, radius;
@@ -44,7 +43,6 @@ struct OutputBound {
 /// Limits    all entries of w equal and all of gamma equal: radius 0.
 /// Errors    std::invalid_argument for the norms, sizes and output.
 /// Accuracy  8 eps relative, and attained by a token: tests/training/output_bound.cpp.
-/// Runs on   host
 template <Real T>
 OutputBound<T> output_bound(const SequenceLayout& layout, std::span<const T> parameters, int output = 0) {
   using std::sqrt;

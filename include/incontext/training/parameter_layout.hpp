@@ -13,8 +13,6 @@ namespace incontext::training {
 using regression::Matrix;
 
 /// What a part of the parameters is. Weight decay acts on matrices alone, and gains of layer norms start at 1.
-///
-/// Runs on   host
 enum class PartKind { matrix, gain, other };
 
 /// Where each part is in the one vector of a transformer's parameters. Parts are stored in the order in which they are
@@ -29,7 +27,6 @@ enum class PartKind { matrix, gain, other };
 ///
 /// Shapes    rows x columns of every part, as added.
 /// Errors    none: a part that was not added has the size 0.
-/// Runs on   host
 template <class Part>
 class ParameterLayout {
  public:

@@ -12,7 +12,6 @@ namespace incontext::training {
 /// x_1 ... x_i are positive, for independent x_i of a symmetric law.
 ///
 /// Units     probabilities.
-/// Runs on   host
 template <Real T>
 struct QuantifierTask {
   T every;                          ///< P(all positive) = 2^-i
@@ -32,7 +31,6 @@ struct QuantifierTask {
 /// Limits    length = 1: the first input answers both.
 /// Errors    std::invalid_argument for length outside the domain.
 /// Accuracy  1 eps: tests/training/quantifier_task.cpp.
-/// Runs on   host
 template <Real T = double>
 QuantifierTask<T> quantifier_task(std::int64_t length) {
   using std::ldexp;

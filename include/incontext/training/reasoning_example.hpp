@@ -12,8 +12,6 @@
 namespace incontext::training {
 
 /// One example of the reasoning task: a, b, c, d, and the chance that the answer is c; otherwise it is d.
-///
-/// Runs on   host
 struct ReasoningExample {
   std::array<std::int32_t, 4> values{};
   double chance_of_c = 1;
@@ -22,7 +20,6 @@ struct ReasoningExample {
 /// Refuses values and chances outside their domain.
 ///
 /// Errors    std::invalid_argument or std::domain_error that names the value.
-/// Runs on   host
 inline void validate(const ReasoningExample& example, int largest_value) {
   constexpr std::string_view where = "training::ReasoningExample";
   for (const std::int32_t value : example.values) {
@@ -37,13 +34,9 @@ inline void validate(const ReasoningExample& example, int largest_value) {
 
 /// How examples are answered: by the task's rule; or by a coin with the rule's chances, which knows nothing of the
 /// parities, so that nothing better can be learned than the plateau of ReasoningTask.
-///
-/// Runs on   host
 enum class ReasoningAnswers { rule, coin };
 
 /// What is computed of examples.
-///
-/// Runs on   host
 enum class ReasoningWork { loss, gradient, gradient_and_entropy };
 
 /// The example of a number from 0 to (largest_value + 1)^4 - 1, whose digits are a, b, c, d.
@@ -52,7 +45,6 @@ enum class ReasoningWork { loss, gradient, gradient_and_entropy };
 /// Domain    1 <= largest_value <= 1000.
 /// Errors    std::invalid_argument for an index outside the task.
 /// Accuracy  exact; all examples are counted in tests/training/reasoning_transformer.cpp.
-/// Runs on   host
 inline ReasoningExample reasoning_example(int largest_value, std::int64_t index,
                                           ReasoningAnswers answers = ReasoningAnswers::rule) {
   const auto task = reasoning_task(largest_value);

@@ -14,7 +14,6 @@ namespace incontext::training {
 /// Source    arXiv 2310.12956, Section 4: one layer, four heads, values to 10, a multilayer perceptron of ratio 2; the
 ///           width is ours.
 /// Domain    1 <= largest_value <= 1000; width >= 2, a multiple of heads; heads, hidden >= 1.
-/// Runs on   host
 struct ReasoningShape {
   int largest_value = 10;
   int width = 64;
@@ -33,7 +32,6 @@ struct ReasoningShape {
 /// Refuses sizes outside their domain.
 ///
 /// Errors    std::invalid_argument that names the size.
-/// Runs on   host
 inline void validate(const ReasoningShape& shape) {
   constexpr std::string_view where = "training::ReasoningShape";
   require_at_least(where, "largest_value", shape.largest_value, 1);
@@ -50,8 +48,6 @@ inline void validate(const ReasoningShape& shape) {
 
 /// The parts of the parameters of a reasoning transformer, in the order in which they are stored. The parts up to
 /// `output` act on the distinct tokens alone, the others on every example.
-///
-/// Runs on   host
 enum class ReasoningPart {
   value_embedding,
   position_embedding,
@@ -75,8 +71,6 @@ enum class ReasoningPart {
 };
 
 /// Every part's name, in order.
-///
-/// Runs on   host
 inline constexpr std::array reasoning_part_names{"value_embedding",
                                                  "position_embedding",
                                                  "attention_norm_gain",
@@ -98,8 +92,6 @@ inline constexpr std::array reasoning_part_names{"value_embedding",
                                                  "head_bias"};
 
 /// The number of parts.
-///
-/// Runs on   host
 inline constexpr int reasoning_parts = static_cast<int>(reasoning_part_names.size());
 
 /// The parts of a reasoning transformer in the one vector of its parameters. Matrices map columns, x -> W x. The class
@@ -112,7 +104,6 @@ inline constexpr int reasoning_parts = static_cast<int>(reasoning_part_names.siz
 /// Shapes    embeddings: width x values and width x 4; query, key, value, output: width x width; mlp_in: hidden x
 ///           width; mlp_out: width x hidden; head: values x width; all others: columns.
 /// Errors    as validate.
-/// Runs on   host
 class ReasoningLayout : public ParameterLayout<ReasoningPart> {
  public:
   explicit ReasoningLayout(const ReasoningShape& shape) : shape_(shape) {

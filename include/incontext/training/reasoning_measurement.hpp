@@ -13,7 +13,6 @@ namespace incontext::training {
 ///
 /// Shapes    entropy: of the class token's attention, one number per head, at most log 5.
 /// Units     losses and entropies in nats; Frobenius norms of the mean loss's gradients.
-/// Runs on   host
 struct ReasoningMeasurement {
   std::int64_t step = 0;
   double loss = 0, accuracy = 0;
@@ -34,7 +33,6 @@ inline constexpr double eureka_accuracy = 0.7;
 /// Domain    measurements in the order of their steps.
 /// Limits    no measurement: nothing.
 /// Accuracy  exact: tests/training/reasoning_measurement.cpp.
-/// Runs on   host
 inline std::optional<std::int64_t> eureka_step(const std::vector<ReasoningMeasurement>& course) {
   for (const ReasoningMeasurement& at : course) {
     if (at.held_out_accuracy > eureka_accuracy) return at.step;
@@ -51,7 +49,6 @@ inline std::optional<std::int64_t> eureka_step(const std::vector<ReasoningMeasur
 /// Domain    measurements in the order of their steps.
 /// Limits    fewer than two measurements that count: nothing.
 /// Accuracy  exact: tests/training/reasoning_measurement.cpp.
-/// Runs on   host
 inline std::optional<double> plateau_loss(const std::vector<ReasoningMeasurement>& course, double largest_loss) {
   std::optional<double> loss;
   double slowest = 0;

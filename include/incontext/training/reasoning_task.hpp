@@ -11,7 +11,6 @@ namespace incontext::training {
 /// The two-step reasoning task: a, b, c, d in {0 ... n}; the answer is c if a and b differ in parity, else d.
 ///
 /// Units     probabilities; plateau_cross_entropy in nats.
-/// Runs on   host
 template <Real T>
 struct ReasoningTask {
   std::int64_t inputs;    ///< (n + 1)^4
@@ -36,7 +35,6 @@ struct ReasoningTask {
 /// Limits    n = 10: 60/121, 6/11, 721/1331, 731/1331, (10/11) h(60/121).
 /// Errors    std::invalid_argument for largest_value outside the domain.
 /// Accuracy  8 eps; enumeration of all inputs: tests/training/reasoning_task.cpp.
-/// Runs on   host
 template <Real T = double>
 ReasoningTask<T> reasoning_task(std::int64_t largest_value) {
   using std::log;

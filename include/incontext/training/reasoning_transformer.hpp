@@ -26,7 +26,6 @@ namespace incontext::training {
 ///
 /// Shapes    entropy: of the class token's attention, one number per head; gradient: as the parameters.
 /// Units     loss and entropy in nats; accuracy a probability.
-/// Runs on   host
 template <Real T>
 struct ReasoningGradient {
   using Wide = typename detail::ReasoningSums<T>::Wide;
@@ -45,7 +44,6 @@ inline constexpr std::ptrdiff_t reasoning_block = 128;
 /// Shapes    parameters: layout.size() numbers, which must outlive this.
 /// Errors    none of its own: reasoning_gradient checks its arguments.
 /// Accuracy  as reasoning_gradient.
-/// Runs on   host
 template <scoring::Scoring Map>
 class ReasoningModel {
  public:
@@ -105,7 +103,6 @@ class ReasoningModel {
 /// Errors    std::invalid_argument for sizes and values, as require_valid for the map; NaN where the parameters are not
 ///           finite or the map's derivative is undefined.
 /// Accuracy  1e-8 of the largest entry of each part, against differences: tests/training/reasoning_transformer.cpp.
-/// Runs on   host
 template <scoring::Scoring Map>
 ReasoningGradient<typename Map::value_type> reasoning_gradient(const ReasoningLayout& layout, const Map& map,
                                                                std::span<const typename Map::value_type> parameters,

@@ -18,21 +18,15 @@ namespace incontext::training {
 
 /// What is trained: M, v_x and v_y at inverse temperature 1; M alone, with v_x and v_y given; or the inverse
 /// temperature of a given layer.
-///
-/// Runs on   host
 enum class RegressionParameters { layer, scores, temperature };
 
 /// A layer and the inverse temperature of its scores.
-///
-/// Runs on   host
 struct RegressionLayer {
   regression::Attention<double> attention;
   double inverse_temperature = 1;
 };
 
 /// How many numbers are trained.
-///
-/// Runs on   host
 inline std::size_t parameter_count(RegressionParameters parameters, std::int64_t dimension) {
   const auto d = static_cast<std::size_t>(dimension);
   if (parameters == RegressionParameters::temperature) return 1;
@@ -48,7 +42,6 @@ using ByRows = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 /// The numbers of a layer: M by rows, then v_x, then v_y.
 ///
 /// Shapes    d -> d^2 + d + 1
-/// Runs on   host
 inline std::vector<double> layer_parameters(const regression::Attention<double>& attention) {
   const detail::ByRows by_rows = attention.key_query;
   std::vector<double> numbers(by_rows.data(), by_rows.data() + by_rows.size());
@@ -61,7 +54,6 @@ inline std::vector<double> layer_parameters(const regression::Attention<double>&
 /// The layer that these numbers stand for: `fixed`, with the trained numbers in the place of its own.
 ///
 /// Errors    std::invalid_argument for another number of parameters.
-/// Runs on   host
 inline RegressionLayer regression_layer(RegressionParameters parameters, const regression::Attention<double>& fixed,
                                         std::int64_t dimension, std::span<const double> numbers) {
   require_same_size("training::regression_layer", "parameters", std::ssize(numbers),
@@ -78,8 +70,6 @@ inline RegressionLayer regression_layer(RegressionParameters parameters, const r
 }
 
 /// The numbers of a gradient, in the order of the parameters.
-///
-/// Runs on   host
 inline std::vector<double> gradient_numbers(RegressionParameters parameters,
                                             const regression::ErrorGradient<double>& gradient) {
   if (parameters == RegressionParameters::temperature) return {gradient.inverse_temperature};
@@ -95,7 +85,6 @@ inline std::vector<double> gradient_numbers(RegressionParameters parameters,
 ///         [&](const auto& layer, double b) { return regression::generalization_error_gradient(layer, task, 40, b); });
 ///
 /// Source    derived: docs/theory/training.md#population-gradients.
-/// Runs on   host
 template <class Error>
 ExactLoss population_loss(RegressionParameters parameters, const regression::Attention<double>& fixed,
                           std::int64_t dimension, Error error) {

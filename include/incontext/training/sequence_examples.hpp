@@ -12,15 +12,12 @@
 namespace incontext::training {
 
 /// What an output is compared with: a number, or the probabilities of classes.
-///
-/// Runs on   host
 enum class SequenceLoss { squared_error, cross_entropy };
 
 /// Sequences of one length, side by side: token t of sequence s is column s * length + t.
 ///
 /// Shapes    features: features x tokens; targets: outputs x tokens; weights: one number per token, the factor on its
 ///           loss.
-/// Runs on   host
 template <Real T>
 struct SequenceExamples {
   Eigen::Index length = 1;
@@ -40,7 +37,6 @@ struct SequenceExamples {
 /// Refuses examples of other sizes than a transformer's.
 ///
 /// Errors    std::invalid_argument that names what does not fit.
-/// Runs on   host
 template <Real T>
 void require_examples(std::string_view where, const SequenceShape& shape, const SequenceExamples<T>& examples) {
   const std::ptrdiff_t tokens = examples.features.cols();

@@ -9,14 +9,11 @@
 namespace incontext::training {
 
 /// Whether a transformer normalizes what its layers and its head read.
-///
-/// Runs on   host
 enum class LayerNorms { none, first };
 
 /// The sizes of a sequence transformer.
 ///
 /// Domain    features, outputs, heads >= 1; width >= 1, a multiple of heads; layers from 1 to 8; hidden >= 0.
-/// Runs on   host
 struct SequenceShape {
   int features = 1;  ///< numbers per token; a symbol is a one-hot token
   int outputs = 1;
@@ -33,7 +30,6 @@ struct SequenceShape {
 /// Refuses sizes outside their domain.
 ///
 /// Errors    std::invalid_argument that names the size.
-/// Runs on   host
 inline void validate(const SequenceShape& shape) {
   constexpr std::string_view where = "training::SequenceShape";
   require_at_least(where, "features", shape.features, 1);
@@ -51,8 +47,6 @@ inline void validate(const SequenceShape& shape) {
 
 /// The parts of the parameters of a sequence transformer. Every layer has its own parts attention_norm_gain to
 /// mlp_out_bias.
-///
-/// Runs on   host
 enum class SequencePart {
   embedding,
   attention_norm_gain,
@@ -75,8 +69,6 @@ enum class SequencePart {
 };
 
 /// Every part's name, in order.
-///
-/// Runs on   host
 inline constexpr std::array sequence_part_names{"embedding",
                                                 "attention_norm_gain",
                                                 "attention_norm_shift",
@@ -106,7 +98,6 @@ inline constexpr std::array sequence_part_names{"embedding",
 /// Shapes    embedding: width x features; query, key, value, output: width x width; map: map_parameters x heads;
 ///           mlp_in: hidden x width; mlp_out: width x hidden; head: outputs x width; all others: columns.
 /// Errors    as validate.
-/// Runs on   host
 class SequenceLayout : public ParameterLayout<SequencePart> {
  public:
   explicit SequenceLayout(const SequenceShape& shape) : shape_(shape) {

@@ -25,7 +25,6 @@ namespace incontext::training {
 ///
 /// Shapes    gradient: as the parameters.
 /// Units     squared units of the targets, or nats.
-/// Runs on   host
 template <Real T>
 struct SequenceGradient {
   using Wide = typename detail::SequenceSums<T>::Wide;
@@ -57,7 +56,6 @@ struct SequenceGradient {
 /// Shapes    parameters: layout().size()
 /// Errors    std::invalid_argument for sizes; NaN where parameters are not finite or a map's derivative is undefined.
 /// Accuracy  1e-24 of each part's largest entry in 50 digits, against differences: tests/training.
-/// Runs on   host
 template <TrainableMap Map>
 class SequenceTransformer {
  public:

@@ -22,7 +22,6 @@ namespace incontext::training {
 /// is exact), the accuracy (NaN where there is none), and the gradient of the loss.
 ///
 /// Shapes    gradient: one number per parameter.
-/// Runs on   host
 struct BatchGradient {
   double loss = 0;
   double loss_standard_error = 0;
@@ -37,7 +36,6 @@ using GradientFunction = std::function<BatchGradient(std::span<const double> par
 /// How to train.
 ///
 /// Domain    as AdamOptions and LearningRate; largest_gradient_norm > 0, largest_loss_growth > 1.
-/// Runs on   host
 struct TrainerOptions {
   AdamOptions adam = {};
   LearningRate rate = {};
@@ -50,7 +48,6 @@ struct TrainerOptions {
 /// What one step did.
 ///
 /// Units     loss of the model; gradient_norm before clipping.
-/// Runs on   host
 struct StepRecord {
   std::int64_t step = 0;  ///< from 0
   double loss = 0;
@@ -61,8 +58,6 @@ struct StepRecord {
 };
 
 /// All that a run needs to go on as if it had never stopped.
-///
-/// Runs on   host
 struct TrainingState {
   std::vector<double> parameters = {};
   AdamState adam = {};
@@ -81,7 +76,6 @@ struct TrainingState {
 /// Shapes    `decays`: for which parameters weight decay acts; empty: for all.
 /// Errors    std::invalid_argument and std::domain_error for options; std::domain_error, with the step and the norm, if
 ///           the loss or the gradient is not finite, or the loss exceeds what the options allow.
-/// Runs on   host
 class Trainer {
  public:
   Trainer(std::vector<double> parameters, GradientFunction gradient, TrainerOptions options,

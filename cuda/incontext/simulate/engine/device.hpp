@@ -11,8 +11,6 @@ namespace incontext::simulate {
 
 /// The instructions of the processor that this translation unit was compiled for: "AVX-512" (x86-64-v4), "AVX2"
 /// (x86-64-v3) or "plain". They change the speed of simulations and none of their digits.
-///
-/// Runs on   host
 static constexpr const char* instructions() {  // static: a program and its editions must not share it
 #if defined(__AVX512F__)
   return "AVX-512";
@@ -24,8 +22,6 @@ static constexpr const char* instructions() {  // static: a program and its edit
 }
 
 /// Whether this program was built with the device and, for CUDA, whether the GPU of that number runs a kernel of it.
-///
-/// Runs on   host
 inline bool is_available(Device device, [[maybe_unused]] int gpu = 0) {
   switch (device) {
     case Device::automatic:
@@ -75,7 +71,6 @@ inline void require_available(Device device, int gpu) {
 /// device is itself. If that is CUDA, the calling thread's runs are on the GPU of that number from here on.
 ///
 /// Errors    std::invalid_argument if the device is not available.
-/// Runs on   host
 inline Device resolve(Device device, int gpu = 0) {
   if (device == Device::automatic) {
     device = Device::serial;
@@ -93,7 +88,6 @@ inline Device resolve(Device device, int gpu = 0) {
 /// Refuses a number of threads that is negative or above most_threads.
 ///
 /// Errors    std::invalid_argument for such a number.
-/// Runs on   host
 inline void require_threads(std::string_view where, int threads) {
   require_at_least(where, "threads", threads, 0);
   if (threads > most_threads) {

@@ -17,8 +17,6 @@ static __device__ volatile int gpu_stop = 0;
 /// it. A run discards its current wave and keeps the waves before it. Without a guard Ctrl-C ends the program as usual.
 ///
 /// It is one for all shared libraries of a process, even if they hide their symbols.
-///
-/// Runs on   host
 class __attribute__((visibility("default"))) InterruptGuard {
  public:
   InterruptGuard() {

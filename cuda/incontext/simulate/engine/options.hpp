@@ -12,7 +12,6 @@ namespace incontext::simulate {
 /// How far a run has come, handed to Options::progress before the first wave and after each.
 ///
 /// Units     trials; seconds since the start.
-/// Runs on   host
 struct Progress {
   std::int64_t done = 0;
   std::int64_t planned = 0;
@@ -22,8 +21,6 @@ struct Progress {
 class Record;  // types/record.hpp
 
 /// The largest number of trials of a run.
-///
-/// Runs on   host
 inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
 
 /// The parameters of a run, apart from the model.
@@ -46,7 +43,6 @@ inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
 /// Domain    0 <= trials <= most_trials, relative_error >= 0, not both zero; 0 <= threads <= most_threads (0: all; CUDA
 ///           ignores it); gpu: the number of one of the machine's GPUs (devices other than CUDA ignore it).
 /// Random    the answer depends on seed and on the number of trials; never on device, threads or waves.
-/// Runs on   host
 struct Options {
   std::uint64_t seed = 1;
   std::int64_t trials = 0;
@@ -61,7 +57,6 @@ struct Options {
 /// Refuses options that are outside their domain.
 ///
 /// Errors    std::invalid_argument (trials, threads), std::domain_error (relative_error).
-/// Runs on   host
 inline void validate(const Options& options) {
   constexpr auto where = "simulate::Options";
   require_threads(where, options.threads);

@@ -18,7 +18,6 @@ namespace incontext::simulate {
 /// Shapes    an output's values are contiguous and ascending.
 /// Units     those of the trial.
 /// Limits    NaN without trials.
-/// Runs on   host
 struct Sample {
   std::vector<double> values;
   std::int64_t trials = 0;

@@ -47,7 +47,6 @@ struct RegressionModel {
 /// Shapes    as RegressionModel; task_factor any d x d matrix with C C^T the task covariance.
 /// Errors    as regression::validate(Attention) and require_at_least(context_length, 2); std::domain_error for numbers
 ///           outside the range of T.
-/// Runs on   host
 template <class T, template <class> class Memory>
 class RegressionModelStorage {
  public:

@@ -23,8 +23,6 @@ namespace incontext::simulate {
 
 /// A map that is softmax after an elementwise map phi, and that trials can evaluate on their device: in float, double
 /// or long double, with a phi that can be copied there bit by bit (numbers, but no container and no virtual function).
-///
-/// Runs on   host
 template <class Map>
 concept SimulatedSoftmax =
     scoring::SoftmaxLike<Map> && std::floating_point<typename Map::value_type> && requires(const Map& map) {

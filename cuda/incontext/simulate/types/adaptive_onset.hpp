@@ -25,7 +25,6 @@ inline constexpr int adaptive_onset_metrics = 3;
 /// Estimates of every metric at every rate, all on the same contexts.
 ///
 /// Units     as AdaptiveOnsetMetric.
-/// Runs on   host
 struct AdaptiveOnsetSimulation {
   Simulation run;
 

@@ -30,8 +30,6 @@ struct ClassificationPoint {
 };
 
 /// A rule, its kappa and its gain, as a user gives them.
-///
-/// Runs on   host
 using Classifier = ClassificationPoint<double>;
 
 /// Two rules to be compared on the same contexts.
@@ -43,8 +41,6 @@ struct ClassificationPair {
 };
 
 /// Two classifiers to be compared.
-///
-/// Runs on   host
 using ClassifierPair = ClassificationPair<double>;
 
 /// What a trial measures of one prediction: -log p_y; whether y has the largest logit (the first of equals counts);
@@ -70,7 +66,6 @@ inline constexpr int classification_metrics = 5, alignment_metrics = 3;
 /// Estimates of every metric of every classifier, all on the same contexts.
 ///
 /// Units     as ClassificationMetric.
-/// Runs on   host
 struct ClassificationSimulation {
   Simulation run;
 
@@ -82,7 +77,6 @@ struct ClassificationSimulation {
 /// Estimates of the alignment of every pair of classifiers, all on the same contexts.
 ///
 /// Units     as AlignmentMetric.
-/// Runs on   host
 struct AlignmentSimulation {
   Simulation run;
 

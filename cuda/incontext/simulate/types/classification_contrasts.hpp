@@ -22,7 +22,6 @@ struct IndexPair {
 /// contexts make the errors of these differences small.
 ///
 /// Units     as ClassificationMetric.
-/// Runs on   host
 struct ClassificationContrasts {
   Simulation run;
   std::size_t classifiers = 0;

@@ -15,7 +15,6 @@ namespace incontext::simulate {
 /// (kappa > 0) and elimination (kappa < 0) meet at kappa = 0, the linear rule.
 ///
 /// Source    derived: docs/theory/classification.md#linear-limit; kappa -> 0 at fixed slope.
-/// Runs on   host
 enum class GridChart { gain, slope };
 
 /// A grid of one rule. The linear rule has one row, whatever its kappas.
@@ -23,7 +22,6 @@ enum class GridChart { gain, slope };
 /// Domain    kappas and gains ascending, gains > 0, they and the classifiers' gains finite as the scalar of the run;
 ///           kappas x gains <= 1e6; chart slope: adaptive rules; chart gain: kernel, or adaptive rules; kappas < 0 with
 ///           chart gain mean elimination, at the negative of the gain.
-/// Runs on   host
 struct ClassificationGrid {
   ClassificationRule rule = ClassificationRule::linear;
   std::vector<double> kappas = {0};
@@ -40,15 +38,12 @@ struct ClassificationGrid {
 };
 
 /// The value of `reference` for a grid without a reference.
-///
-/// Runs on   host
 inline constexpr std::int64_t no_reference = -1;
 
 /// Losses and accuracies over a grid, all on the same contexts.
 ///
 /// Shapes    loss: kappas x gains; accuracy: kappas, since it does not depend on a positive gain.
 /// Units     nats.
-/// Runs on   host
 struct ClassificationGridSimulation {
   Simulation run;
   std::size_t kappas = 0;
@@ -68,21 +63,16 @@ struct ClassificationGridSimulation {
 
 /// Where on its axis of the grid an optimum is: between the ends; at one end, beyond which the loss may still fall; or
 /// on an axis with one number only.
-///
-/// Runs on   host
 enum class AxisPlace { inside, lowest, highest, fixed };
 
 /// Why a search stopped: its steps are below the tolerance; its neighbors' losses are within one standard error of
 /// their paired differences; or it used up its zooms.
-///
-/// Runs on   host
 enum class SearchEnd { step, noise, zooms };
 
 /// The best classifier found. A best point at the end of an axis is not an optimum. In high dimension the loss of
 /// adaptive rules may fall along c kappa = const to kappa -> 0 and c -> infinity, and then both places are ends.
 ///
 /// Units     loss in nats.
-/// Runs on   host
 struct ClassificationOptimum {
   Classifier best;
   double chart_gain = 0;  ///< the number on the grid's second axis: best.gain, or its slope

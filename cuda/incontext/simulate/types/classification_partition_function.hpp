@@ -42,7 +42,6 @@ inline constexpr int balance_metrics = 4;
 /// its mean over contexts of independent points, so that 1 is the value of such contexts.
 ///
 /// Units     dimensionless.
-/// Runs on   host
 struct PartitionFunctionSimulation {
   Simulation run;
   std::size_t kernels = 0;

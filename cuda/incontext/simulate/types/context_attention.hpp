@@ -24,7 +24,6 @@ inline constexpr int context_attention_metrics = 6;
 /// Estimates of every metric.
 ///
 /// Units     as ContextAttentionMetric.
-/// Runs on   host
 struct ContextAttentionSimulation {
   Simulation run;
 

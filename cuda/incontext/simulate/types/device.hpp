@@ -10,13 +10,9 @@
 namespace incontext::simulate {
 
 /// Where the trials run. The numbers do not depend on it.
-///
-/// Runs on   host
 enum class Device { automatic, serial, openmp, tbb, cuda };
 
 /// The name a command line uses for a device.
-///
-/// Runs on   host
 inline std::string_view name(Device device) {
   switch (device) {
     case Device::automatic:
@@ -34,13 +30,9 @@ inline std::string_view name(Device device) {
 }
 
 /// In place of the number of a GPU: every GPU of the machine. For all_gpus in simulate/devices.hpp.
-///
-/// Runs on   host
 inline constexpr int every_gpu = -1;
 
 /// The name of a device and, of several GPUs, of one: cuda:1, or of all: cuda:all. The first GPU is cuda.
-///
-/// Runs on   host
 inline std::string name(Device device, int gpu) {
   const std::string plain(name(device));
   if (device != Device::cuda || gpu == 0) return plain;
@@ -50,7 +42,6 @@ inline std::string name(Device device, int gpu) {
 /// The number of the GPU that `text` names, as 1 in cuda:1, every_gpu for cuda:all; 0 for any other device.
 ///
 /// Errors    std::invalid_argument if what is behind the colon is no number of a GPU.
-/// Runs on   host
 inline int gpu_named(std::string_view text) {
   constexpr std::string_view prefix = "cuda:";
   if (text.substr(0, prefix.size()) != prefix) return 0;
@@ -67,7 +58,6 @@ inline int gpu_named(std::string_view text) {
 /// The device of that name, which for CUDA may name a GPU or all of them as well.
 ///
 /// Errors    std::invalid_argument for any other name.
-/// Runs on   host
 inline Device device_named(std::string_view text) {
   for (const Device device : {Device::automatic, Device::serial, Device::openmp, Device::tbb, Device::cuda}) {
     if (text == name(device)) return device;
@@ -78,8 +68,6 @@ inline Device device_named(std::string_view text) {
 }
 
 /// The largest number of threads that may be requested.
-///
-/// Runs on   host
 inline constexpr int most_threads = 4096;
 
 }  // namespace incontext::simulate

@@ -18,7 +18,6 @@ enum class GradientMap { softmax, normsoftmax };
 /// A layer's row: how many tokens of which dimension, and its map.
 ///
 /// Domain    tokens >= 1 (NormSoftmax: 2), dimension >= 1, tokens x dimension <= 4e9.
-/// Runs on   host
 struct GradientRow {
   std::int64_t tokens = 0;
   std::int64_t dimension = 0;
@@ -41,7 +40,6 @@ inline constexpr int gradient_norms = 6;
 /// Estimates of every squared norm at every x = |W_K q| / tau, all on the same draws.
 ///
 /// Units     as GradientNorm.
-/// Runs on   host
 struct GradientNormsSimulation {
   Simulation run;
 

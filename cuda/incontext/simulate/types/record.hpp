@@ -19,25 +19,17 @@ namespace incontext::simulate {
 inline constexpr std::int64_t chunk_trials = 1024;
 
 /// The number of chunks that trials fill, the last one perhaps partly.
-///
-/// Runs on   host
 constexpr std::int64_t chunks_of(std::int64_t trials) { return (trials + chunk_trials - 1) / chunk_trials; }
 
 /// The number of chunks in a pilot, from which a run with a target relative error takes its number of trials.
-///
-/// Runs on   host
 inline constexpr std::int64_t pilot_chunks = 16;
 
 /// Which definition of a simulation's results a record follows: what a trial is and which random numbers it draws, the
 /// size of a chunk, the chunks of a pilot, and the tree in which chunks merge. It changes with every change of these,
 /// and records of another one are refused. The recorded bits of every trial, tests/simulate/bits.txt, begin with it.
-///
-/// Runs on   host
 inline constexpr std::int64_t contract_version = 1;
 
 /// Consecutive chunks of a simulation: `count` from number `first` on.
-///
-/// Runs on   host
 struct ChunkRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -51,7 +43,6 @@ struct ChunkRange {
 /// agree in one chunk. A program therefore also compares all its options.
 ///
 /// Units     trials and relative_error as those of Options.
-/// Runs on   host
 struct SimulationIdentity {
   std::string scalar;
   std::int64_t outputs = 0;
@@ -82,7 +73,6 @@ struct SimulationIdentity {
 /// Shapes    moments of add: those of chunk c, output k at [(c - range.first) * outputs + k]; totals: one per output.
 /// Errors    begin and add throw std::invalid_argument if the simulation is not the recorded one.
 /// Random    the estimates have the bits of one run if the chunks [0, end) are known at the end, whoever computed them.
-/// Runs on   host
 class Record {
  public:
   Record() = default;
@@ -104,8 +94,6 @@ class Record {
 
 /// The same record, for simulations whose estimates decide what is simulated next, as those of a search: every part of
 /// a run computes them in full, so that all parts simulate the same points.
-///
-/// Runs on   host
 class RecordInFull final : public Record {
  public:
   explicit RecordInFull(Record& record) : record_(record) {}

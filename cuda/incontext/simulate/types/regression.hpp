@@ -9,7 +9,6 @@ namespace incontext::simulate {
 /// averaged given the context's sufficient statistics. All three have the same mean.
 ///
 /// Source    design: literal is the referee; the others are faster and tested against it.
-/// Runs on   host
 enum class Estimator { literal, conditional, sufficient_statistics };
 
 /// The law of the labels of resampled rows: a linear task with Gaussian noise, or the rows' own labels.
@@ -17,7 +16,6 @@ enum class Estimator { literal, conditional, sufficient_statistics };
 /// Shapes    task_mean: d; task_covariance: d x d, positive semidefinite; labels: empty, or one per row (then the other
 ///           three do not matter).
 /// Units     as regression::LinearTask.
-/// Runs on   host
 struct RowLabels {
   regression::Vector<double> task_mean = {};
   regression::Matrix<double> task_covariance = {};

@@ -24,14 +24,11 @@ namespace incontext::simulate {
 /// totals  the moments of all chunks before `end`, as soon as every rank asks for them
 /// wait    of rank 0: until all others have asked to leave
 /// leave   to end, with the exit code that rank 0 gives
-///
-/// Runs on   host
 enum class RunRequest : std::uint8_t { agree, begin, next, totals, wait, leave };
 
 /// One request, with the chunks that the rank has finished since its last one.
 ///
 /// Shapes    first_chunk, finished: one per output, or none.
-/// Runs on   host
 struct RunMessage {
   RunRequest request = RunRequest::agree;
   std::string text = {};  ///< agree: rank 0's; begin: the name of the simulation; leave: why the rank failed
@@ -45,8 +42,6 @@ struct RunMessage {
 };
 
 /// The answer. `error` is empty, or says why the run has failed, with the same words to every rank.
-///
-/// Runs on   host
 struct RunReply {
   std::string error = {};
   std::string text = {};

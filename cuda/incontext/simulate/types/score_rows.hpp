@@ -23,7 +23,6 @@ enum class NeedleToken { absent, present };
 ///
 /// Units     of the scores.
 /// Domain    1 <= competitors <= 4e9, scale >= 0, needle_stddev >= 0, all finite.
-/// Runs on   host
 struct ScoreRow {
   ScoreLaw law = ScoreLaw::normal;
   std::int64_t competitors = 0;
@@ -52,7 +51,6 @@ enum class RowFunctional { ipr, cubed_weights, squared_ipr, largest_weight, entr
 /// Estimates of every functional at every inverse temperature, all on the same draws.
 ///
 /// Units     as RowFunctional.
-/// Runs on   host
 struct ScoreRowSimulation {
   Simulation run;
   int functionals = 0;

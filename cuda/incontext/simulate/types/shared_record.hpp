@@ -24,14 +24,12 @@ namespace incontext::simulate {
 /// How long a rank computes before it says what it has finished, if its waves are not longer.
 ///
 /// Units     seconds.
-/// Runs on   host
 inline constexpr double shared_block_seconds = 0.5;
 
 /// The record of one rank of a shared run: it computes what rank 0 lends it, and all ranks get the totals of all.
 ///
 /// Errors    every method: std::runtime_error, the same on all ranks, if a rank failed or runs something else.
 /// Random    as Record.
-/// Runs on   host
 class SharedRecord final : public Record {
  public:
   /// `call` brings a message to the shared run and returns its reply.
@@ -116,8 +114,6 @@ class SharedRecord final : public Record {
 };
 
 /// A shared run with those of its ranks that are threads of this process.
-///
-/// Runs on   host
 class LocalRanks {
  public:
   explicit LocalRanks(int ranks) : run_(ranks) {}

@@ -30,7 +30,6 @@ namespace incontext::simulate {
 /// Errors    a rank that fails, or that runs another simulation than the first that began it, fails the run: from then
 ///           on every request but wait and leave gets the same error, which names the rank.
 /// Random    as Record: the bits of one run, whoever computed what.
-/// Runs on   host
 class SharedRun {
  public:
   explicit SharedRun(int ranks) : ranks_(static_cast<std::size_t>(ranks)), remaining_(ranks) {}

@@ -12,7 +12,6 @@ namespace incontext::simulate {
 ///
 /// Shapes    estimates: as many as the grid has points, in its order.
 /// Units     seconds of wall time.
-/// Runs on   host
 struct Simulation {
   std::vector<statistics::Estimate> estimates;
   std::int64_t trials = 0;
@@ -35,7 +34,6 @@ struct Simulation {
 /// Limits    equal values: n; one value alone is not 0: 1.
 /// Errors    NaN where the estimate has no standard error, or its mean and it are both 0.
 /// Accuracy  against the trials themselves, 1e-9 relative: tests/simulate/score_rows.cpp.
-/// Runs on   host
 inline double effective_trials(const statistics::Estimate& estimate) {
   const auto n = static_cast<double>(estimate.count);
   const double square = estimate.mean * estimate.mean;

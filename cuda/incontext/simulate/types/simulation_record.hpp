@@ -19,7 +19,6 @@ namespace incontext::simulate {
 /// Consecutive chunks of a simulation that are known.
 ///
 /// Shapes    trees: one per output, all over the same chunks.
-/// Runs on   host
 struct KnownChunks {
   std::vector<statistics::MomentsTree> trees;
 
@@ -31,7 +30,6 @@ struct KnownChunks {
 /// apart, so that records of parts, which all have the former, can be united.
 ///
 /// Shapes    first_chunk: one per output, or none if the chunk was not computed yet; known: ascending, disjoint.
-/// Runs on   host
 struct RecordedSimulation {
   std::string name;
   SimulationIdentity identity;
@@ -42,7 +40,6 @@ struct RecordedSimulation {
 /// One of `count` shares of a run, numbered from 1.
 ///
 /// Domain    1 <= number <= count <= 1000000.
-/// Runs on   host
 struct Part {
   std::int64_t number = 1;
   std::int64_t count = 1;
@@ -61,7 +58,6 @@ struct Part {
 ///
 /// Errors    begin and add: std::invalid_argument that names the simulation and what differs.
 /// Random    as Record: the bits of one run, however it was interrupted and divided.
-/// Runs on   host
 class SimulationRecord final : public Record {
  public:
   explicit SimulationRecord(std::vector<RecordedSimulation> simulations = {}, const Part& part = {})

@@ -24,7 +24,6 @@ enum class ContextLaw { balanced, independent };
 ///           context_length a multiple of classes <= 512; (context_length + 1) x (dimension + 4) <= 4e9 and classes x
 ///           dimension <= 1e6. A run holds 1024 contexts or more at once: 4 kB x (context_length x (dimension + 3) + 3
 ///           classes x dimension) in float, balanced 4 kB x 2 classes^2 more.
-/// Runs on   host
 struct SphereTask {
   std::int64_t dimension = 0;
   std::int64_t classes = 0;
@@ -37,7 +36,6 @@ struct SphereTask {
 ///
 /// Shapes    inputs: n x d by rows, in order of their labels if balanced; labels: n; query: d; prototypes: k x d.
 /// Units     unit vectors; labels 0 ... k - 1.
-/// Runs on   host
 template <class T>
 struct SphereContext {
   std::vector<T> inputs;
@@ -54,7 +52,6 @@ struct SphereContext {
 ///
 /// Source    arXiv 2510.10425, App. I: contexts above a threshold are the ones with dense and sparse neighborhoods.
 /// Units     dimensionless, 0 to 1.
-/// Runs on   host
 template <class T>
 double mean_point_length(const SphereContext<T>& context) {
   const std::size_t d = context.query.size(), n = context.labels.size();

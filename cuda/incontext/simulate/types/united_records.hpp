@@ -16,8 +16,6 @@
 namespace incontext::simulate {
 
 /// The record of one part of a run, and where it comes from, for messages: the name of its file.
-///
-/// Runs on   host
 struct RecordedPart {
   std::string source;
   Part part;
@@ -32,7 +30,6 @@ struct RecordedPart {
 ///           simulations, other identities, other first chunks, other pilots, or chunks that overlap
 ///           or are missing between parts.
 /// Random    a run with the result has the bits of a run without a record.
-/// Runs on   host
 std::vector<RecordedSimulation> united_records(std::vector<RecordedPart> parts);
 
 namespace detail {

@@ -17,14 +17,11 @@ namespace incontext::train {
 
 /// What is trained: the two products M = W_K^T W_Q and P = W_P W_V themselves, or the four factors; or P alone, with M
 /// as it is at the start. The layers that can be reached are the same; the ways to them are not.
-///
-/// Runs on   host
 enum class ContextParameters { merged, factored, merged_output };
 
 /// One head's matrices.
 ///
 /// Shapes    (d + k) x (d + k) each; rows and columns on which the logits do not depend are 0 in a gradient.
-/// Runs on   host
 using ContextHead = classification::ContextAttention<double>;
 
 namespace detail {
