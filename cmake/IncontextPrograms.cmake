@@ -13,8 +13,8 @@
 # The first compiles a subcommand of the program `incontext`, whose function is incontext::examples::<name>::subcommand
 # with _ for -; the second makes a program of these subcommands. SIMULATOR holds what simulates and little else, because it
 # is compiled several times: for each instruction set and, for a program with CUDA, by nvcc. SOURCES are compiled once:
-# of the simulate headers they include those of types/ alone, because the others differ between these builds. OPTIMIZED
-# are sources with long loops.
+# of the simulate headers they include *_types.hpp and engine/records/ alone, because the others differ between these
+# builds. OPTIMIZED are sources with long loops.
 #
 # With INCONTEXT_INSTRUCTION_SETS, a SIMULATOR becomes a shared library, once for each of these sets, for
 # plain;x86-64-v3;x86-64-v4:

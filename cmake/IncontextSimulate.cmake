@@ -2,7 +2,7 @@
 #
 #   incontext_add_simulate(<cpp|omp|tbb|mpi|cuda>)   ->   incontext::simulate_<backend>
 #
-# simulate_mpi is for simulate/distributed.hpp, beside any of the others.
+# simulate_mpi is for simulate/engine/distributed.hpp, beside any of the others.
 #
 # The sources name their execution policy (thrust::cpp::par, thrust::omp::par, ...), so one program may link several
 # backends and choose when it runs. Thrust's own targets name one system each, refuse to be mixed, are seen in one

@@ -22,9 +22,12 @@ ROOMS = {
     "include/incontext/statistics": "statistics",
     "include/incontext/training": "training",
     "cuda/incontext/apply": "apply",
-    "cuda/incontext/simulate": "simulate",
+    "cuda/incontext/simulate/classification": "simulate",
     "cuda/incontext/simulate/engine": "simulate",
-    "cuda/incontext/simulate/types": "simulate",
+    "cuda/incontext/simulate/engine/records": "simulate",
+    "cuda/incontext/simulate/gradients": "simulate",
+    "cuda/incontext/simulate/regression": "simulate",
+    "cuda/incontext/simulate/rows": "simulate",
     "cuda/incontext/train": "train",
 }
 DECLARATION = re.compile(

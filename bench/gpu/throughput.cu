@@ -2,10 +2,10 @@
 // call to its estimates. A line per measurement: name, size, seconds (the least of five), per second, of what. Exits 1 if
 // an answer is wrong, 77 without a GPU.
 
-#include <incontext/simulate/classification_grid.hpp>
-#include <incontext/simulate/reduced_softmax.hpp>
-#include <incontext/simulate/regression.hpp>
-#include <incontext/simulate/score_rows.hpp>
+#include <incontext/simulate/classification/classification_grid.hpp>
+#include <incontext/simulate/regression/reduced_softmax_error.hpp>
+#include <incontext/simulate/regression/regression_error.hpp>
+#include <incontext/simulate/rows/score_rows.hpp>
 
 #include <algorithm>
 #include <chrono>

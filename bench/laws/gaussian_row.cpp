@@ -12,7 +12,7 @@
 #include "incontext/laws/gaussian_asymptotics.hpp"
 #include "incontext/laws/gaussian_maximum.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
-#include "incontext/simulate/score_rows.hpp"
+#include "incontext/simulate/rows/score_rows.hpp"
 
 // Exact functionals of a row of normal scores, and the time that simulation on one core would take for the same digits.
 

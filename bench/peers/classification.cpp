@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/support/build.hpp"
-#include "incontext/simulate/classification_search.hpp"
+#include "incontext/simulate/classification/classification_search.hpp"
 
 // Our side of bench/compare_classification. Prints the workload first, then takes one order per line:
 //   {"work": "grid" | "search", "trials": n, "seed": s, "threads": t}

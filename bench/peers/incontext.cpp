@@ -12,7 +12,7 @@
 #include "bench/support/build.hpp"
 #include "bench/support/workload.hpp"
 #include "incontext/random/normal.hpp"
-#include "incontext/simulate/regression.hpp"
+#include "incontext/simulate/regression/regression_error.hpp"
 
 // Our side of bench/compare. Prints the workload and its exact errors first, then takes one order per line, as in
 // bench/peers/protocol.py:

@@ -11,7 +11,7 @@
 #include "bench/support/build.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
-#include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/classification/sphere_task.hpp"
 #include "incontext/train/context_attention.hpp"
 
 // Our side of bench/compare_training. Prints the workload first, then takes one order per line:

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "incontext/simulate/distributed.hpp"
+#include "incontext/simulate/engine/distributed.hpp"
 
 namespace {
 

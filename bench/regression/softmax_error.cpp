@@ -9,7 +9,7 @@
 
 #include "bench/support/answer.hpp"
 #include "incontext/scoring/softmax.hpp"
-#include "incontext/simulate/reduced_softmax.hpp"
+#include "incontext/simulate/regression/reduced_softmax_error.hpp"
 
 // The exact error of true softmax attention, and the time that the fastest simulation would take for the same digits.
 

@@ -9,7 +9,7 @@
 #include "bench/support/answer.hpp"
 #include "bench/support/workload.hpp"
 #include "incontext/regression/linear_attention_error.hpp"
-#include "incontext/simulate/regression.hpp"
+#include "incontext/simulate/regression/regression_error.hpp"
 
 /// The common part of the simulator benchmarks: whole runs of a fixed number of trials, in wall-clock time.
 namespace incontext::bench {

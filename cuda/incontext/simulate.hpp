@@ -1,23 +1,15 @@
 #pragma once
 
-/// All simulators. A program compiles faster if it includes only the header of the simulator that it needs. The types
-/// of parameters and results are in types/, without Thrust, for the files of a program that do not simulate. Programs
-/// whose processes share simulations by MPI include simulate/distributed.hpp, too.
+/// All simulators: one header per model, and what trials of one's own and several devices need from the engine. A
+/// program compiles faster if it includes only the header of its model, or the header in its folder that it needs.
+/// The types of parameters and results are in headers named *_types.hpp and in engine/records/, without Thrust, for the
+/// files of a program that do not simulate. Programs whose processes share simulations by MPI include
+/// simulate/engine/distributed.hpp, too.
 
-#include "incontext/simulate/adaptive_onset.hpp"
-#include "incontext/simulate/bayes_ridge.hpp"
 #include "incontext/simulate/classification.hpp"
-#include "incontext/simulate/classification_contrasts.hpp"
-#include "incontext/simulate/classification_grid.hpp"
-#include "incontext/simulate/classification_partition_function.hpp"
-#include "incontext/simulate/classification_search.hpp"
-#include "incontext/simulate/context_attention.hpp"
-#include "incontext/simulate/devices.hpp"
-#include "incontext/simulate/gradient_norms.hpp"
-#include "incontext/simulate/reduced_softmax.hpp"
+#include "incontext/simulate/engine/devices.hpp"
+#include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/engine/sample.hpp"
+#include "incontext/simulate/gradients.hpp"
 #include "incontext/simulate/regression.hpp"
-#include "incontext/simulate/regression_on_rows.hpp"
-#include "incontext/simulate/run.hpp"
-#include "incontext/simulate/score_rows.hpp"
-#include "incontext/simulate/sphere_task.hpp"
-#include "incontext/simulate/task_streams.hpp"
+#include "incontext/simulate/rows.hpp"

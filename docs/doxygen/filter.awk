@@ -8,7 +8,7 @@ function room(    path, part) {
   path = FILENAME
   sub(/.*incontext\//, "", path)
   split(path, part, "/")
-  return part[1] == "simulate" && part[2] ~ /^(trials|engine)$/ ? "simulate_" part[2] : part[1]
+  return part[1] == "simulate" && part[2] !~ /\./ ? "simulate_" part[2] : part[1]
 }
 
 # Text as it is to be read: outside of formulas nothing is a command, a tag or a link; `...` is code.

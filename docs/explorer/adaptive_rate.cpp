@@ -2,7 +2,7 @@
 #include <incontext/classification/two_class_kernel_risk.hpp>
 #include <incontext/classification/two_class_risk.hpp>
 #include <incontext/classification/two_class_risk_range.hpp>
-#include <incontext/simulate/classification.hpp>
+#include <incontext/simulate/classification/classifiers.hpp>
 
 #include "docs/explorer/panel.hpp"
 

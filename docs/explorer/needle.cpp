@@ -1,6 +1,6 @@
 #include <incontext/core/count.hpp>
 #include <incontext/laws/gaussian_needle.hpp>
-#include <incontext/simulate/score_rows.hpp>
+#include <incontext/simulate/rows/score_rows.hpp>
 
 #include <algorithm>
 

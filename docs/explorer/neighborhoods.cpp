@@ -1,6 +1,6 @@
 #include <incontext/classification/partition_function.hpp>
 #include <incontext/classification/two_class_layer.hpp>
-#include <incontext/simulate/classification_partition_function.hpp>
+#include <incontext/simulate/classification/partition_function.hpp>
 
 #include "docs/explorer/panel.hpp"
 

@@ -1,6 +1,6 @@
 #include <incontext/laws/gaussian_maximum.hpp>
 #include <incontext/laws/gaussian_row.hpp>
-#include <incontext/simulate/score_rows.hpp>
+#include <incontext/simulate/rows/score_rows.hpp>
 
 #include <algorithm>
 

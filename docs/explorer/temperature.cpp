@@ -5,7 +5,7 @@
 #include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/scoring/approximate_softmax.hpp>
 #include <incontext/scoring/softmax.hpp>
-#include <incontext/simulate/regression.hpp>
+#include <incontext/simulate/regression/regression_error.hpp>
 
 #include "docs/explorer/panel.hpp"
 

@@ -1,13 +1,13 @@
 #include "examples/classify/simulator.hpp"
 
 #include <incontext/classification/context_constructions.hpp>
-#include <incontext/simulate/adaptive_onset.hpp>
-#include <incontext/simulate/classification.hpp>
-#include <incontext/simulate/classification_contrasts.hpp>
-#include <incontext/simulate/classification_grid.hpp>
-#include <incontext/simulate/classification_partition_function.hpp>
-#include <incontext/simulate/classification_search.hpp>
-#include <incontext/simulate/context_attention.hpp>
+#include <incontext/simulate/classification/adaptive_onset.hpp>
+#include <incontext/simulate/classification/classification_contrasts.hpp>
+#include <incontext/simulate/classification/classification_grid.hpp>
+#include <incontext/simulate/classification/classification_search.hpp>
+#include <incontext/simulate/classification/classifiers.hpp>
+#include <incontext/simulate/classification/context_attention.hpp>
+#include <incontext/simulate/classification/partition_function.hpp>
 
 #include <algorithm>
 #include <cmath>

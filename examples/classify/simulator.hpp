@@ -1,12 +1,12 @@
 #pragma once
 
-#include <incontext/simulate/types/adaptive_onset.hpp>
-#include <incontext/simulate/types/classification.hpp>
-#include <incontext/simulate/types/classification_contrasts.hpp>
-#include <incontext/simulate/types/classification_grid.hpp>
-#include <incontext/simulate/types/classification_partition_function.hpp>
-#include <incontext/simulate/types/context_attention.hpp>
-#include <incontext/simulate/types/sphere_task.hpp>
+#include <incontext/simulate/classification/adaptive_onset_types.hpp>
+#include <incontext/simulate/classification/classification_contrasts_types.hpp>
+#include <incontext/simulate/classification/classification_grid_types.hpp>
+#include <incontext/simulate/classification/classifiers_types.hpp>
+#include <incontext/simulate/classification/context_attention_types.hpp>
+#include <incontext/simulate/classification/partition_function_types.hpp>
+#include <incontext/simulate/classification/sphere_task_types.hpp>
 
 #include <cstdint>
 #include <memory>

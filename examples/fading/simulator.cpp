@@ -4,8 +4,8 @@
 #include <incontext/random/normal.hpp>
 #include <incontext/random/uniform.hpp>
 #include <incontext/simulate/engine/lanes.hpp>
-#include <incontext/simulate/run.hpp>
-#include <incontext/simulate/score_rows.hpp>
+#include <incontext/simulate/engine/run.hpp>
+#include <incontext/simulate/rows/score_rows.hpp>
 
 #include <algorithm>
 #include <cmath>

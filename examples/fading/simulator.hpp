@@ -1,6 +1,6 @@
 #pragma once
 
-#include <incontext/simulate/types/score_rows.hpp>
+#include <incontext/simulate/rows/score_rows_types.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <cstdint>

@@ -3,8 +3,8 @@
 #include <incontext/core/host_device.hpp>
 #include <incontext/random/normal.hpp>
 #include <incontext/simulate/engine/lanes.hpp>
-#include <incontext/simulate/gradient_norms.hpp>
-#include <incontext/simulate/run.hpp>
+#include <incontext/simulate/engine/run.hpp>
+#include <incontext/simulate/gradients/gradient_norms.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <incontext/simulate/types/gradient_norms.hpp>
+#include <incontext/simulate/gradients/gradient_norms_types.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // incontext merge: unites the records of all parts of a run, which programs write with --part, to that of the whole.
 
-#include <incontext/simulate/types/united_records.hpp>
+#include <incontext/simulate/engine/records/united_records.hpp>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "examples/softmax_error/simulator.hpp"
 
-#include <incontext/simulate/reduced_softmax.hpp>
-#include <incontext/simulate/regression.hpp>
+#include <incontext/simulate/regression/reduced_softmax_error.hpp>
+#include <incontext/simulate/regression/regression_error.hpp>
 
 #include <variant>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <incontext/classification/context.hpp>
-#include <incontext/simulate/types/classification_grid.hpp>
-#include <incontext/simulate/types/sphere_task.hpp>
+#include <incontext/simulate/classification/classification_grid_types.hpp>
+#include <incontext/simulate/classification/sphere_task_types.hpp>
 
 #include <optional>
 #include <vector>

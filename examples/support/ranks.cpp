@@ -11,7 +11,7 @@
 #include "examples/support/text.hpp"
 
 #if defined(INCONTEXT_MPI)
-#include <incontext/simulate/distributed.hpp>
+#include <incontext/simulate/engine/distributed.hpp>
 #endif
 
 namespace incontext::examples {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <incontext/simulate/types/record.hpp>
-#include <incontext/simulate/types/simulation_record.hpp>
+#include <incontext/simulate/engine/records/record.hpp>
+#include <incontext/simulate/engine/records/simulation_record.hpp>
 
 #include <chrono>
 #include <cstdint>

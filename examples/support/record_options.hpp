@@ -1,6 +1,6 @@
 #pragma once
 
-#include <incontext/simulate/types/simulation_record.hpp>
+#include <incontext/simulate/engine/records/simulation_record.hpp>
 
 #include <chrono>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <incontext/simulate/types/shared_record.hpp>
-#include <incontext/simulate/types/simulation_record.hpp>
+#include <incontext/simulate/engine/records/shared_record.hpp>
+#include <incontext/simulate/engine/records/simulation_record.hpp>
 
 #include <functional>
 

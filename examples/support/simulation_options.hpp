@@ -1,6 +1,6 @@
 #pragma once
 
-#include <incontext/simulate/types/device.hpp>
+#include <incontext/simulate/engine/device_types.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <incontext/simulate/devices.hpp>
 #include <incontext/simulate/engine/device.hpp>
+#include <incontext/simulate/engine/devices.hpp>
 #include <incontext/simulate/engine/interrupt.hpp>
 #include <incontext/simulate/engine/options.hpp>
 #include <incontext/simulate/engine/systems.hpp>

@@ -2,8 +2,8 @@
 
 #include <incontext/core/host_device.hpp>
 #include <incontext/simulate/engine/lanes.hpp>
-#include <incontext/simulate/run.hpp>
-#include <incontext/simulate/task_streams.hpp>
+#include <incontext/simulate/engine/run.hpp>
+#include <incontext/simulate/rows/task_streams.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -28,7 +28,7 @@ Subcommand subcommand() {
        .question = "What is known of the papers' tasks before anything is trained?",
        .description =
            "The papers' tasks before anything is trained: exact chances and errors of simple answers, beside the\n"
-           "streams of incontext/simulate/task_streams.hpp.\n"
+           "streams of incontext/simulate/rows/task_streams.hpp.\n"
            "  --figure baselines  affine functions and quantifiers (2508.14685), reasoning (2310.12956); the default\n"
            "  --figure boundary   Tables 1 and 4 of 2508.14685 beside answers clipped to [-B, B], B fitted per row\n"
            "  --figure deviant    Table 3 of 2508.14685, one deviant first input, beside exact baselines\n"

@@ -1,8 +1,8 @@
 #include "examples/temperature/simulator.hpp"
 
-#include <incontext/simulate/bayes_ridge.hpp>
-#include <incontext/simulate/regression.hpp>
-#include <incontext/simulate/regression_on_rows.hpp>
+#include <incontext/simulate/regression/bayes_ridge_risk.hpp>
+#include <incontext/simulate/regression/regression_error.hpp>
+#include <incontext/simulate/regression/regression_error_on_rows.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <incontext/regression/attention.hpp>
 #include <incontext/regression/linear_task.hpp>
-#include <incontext/simulate/types/regression.hpp>
+#include <incontext/simulate/regression/regression_types.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -199,7 +199,7 @@ struct ErrorRatio {
   bool learned;  ///< both the map's runs and those of softmax
 };
 
-/// Statements about the errors of one layer that are wrong after as many steps as in the full edition. A shorter
+/// Statements about the errors of one layer that are wrong after as many steps as in the full run. A shorter
 /// training need not reject them.
 void add_ratio_controls(SequenceParts& parts, const AffineTests& tests, std::size_t test, const ErrorRatio& one) {
   if (parts.options.layers != 1 || one.ratio.count < fewest_values || !one.learned) return;

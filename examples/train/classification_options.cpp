@@ -108,7 +108,7 @@ Names unused_of(ClassificationFigure figure) {
   }
 }
 
-/// The values of the quick or the full edition, where none is given.
+/// The values of the quick or the full run, where none is given.
 void complete_figure(const CLI::App& app, ClassificationOptions& o) {
   const auto usual = [&](const std::string& name, auto& value, auto quick, auto full) {
     if (!is_given(app, name)) value = o.full ? full : quick;

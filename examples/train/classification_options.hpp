@@ -46,7 +46,7 @@ void add_options(CLI::App& app, ClassificationOptions& o);
 /// Sets the defaults of options that are not given, and collects given ones that the chosen figure does not use.
 void complete(const CLI::App& app, ClassificationOptions& o, UnusedOptions& unused);
 
-/// Writes the edition's values into the report's arguments.
+/// Writes the run's values into the report's arguments.
 void state_used(const ClassificationOptions& o, nlohmann::ordered_json& arguments);
 
 }  // namespace incontext::examples::train

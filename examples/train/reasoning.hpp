@@ -16,7 +16,7 @@ namespace incontext::examples::train {
 /// The step of the Eureka moment, or the course of a training.
 enum class ReasoningFigure { ends, curves };
 
-/// What is trained. Empty lists are the edition's own: the quick one has two methods and one learning rate, the full one
+/// What is trained. Empty lists are the run's own: the quick one has two methods and one learning rate, the full one
 /// all methods and three learning rates.
 struct ReasoningOptions : TaskOptions {
   ReasoningFigure figure = ReasoningFigure::ends;
@@ -35,10 +35,10 @@ struct ReasoningOptions : TaskOptions {
 
 void add_options(CLI::App& app, ReasoningOptions& o);
 
-/// Fills in the edition's values, collects given options without effect, and refuses sizes that do not fit.
+/// Fills in the run's values, collects given options without effect, and refuses sizes that do not fit.
 void complete(const CLI::App& app, ReasoningOptions& o, UnusedOptions& unused);
 
-/// Writes the edition's lists into the report's arguments.
+/// Writes the run's lists into the report's arguments.
 void state_used(const ReasoningOptions& o, nlohmann::ordered_json& arguments);
 
 using ReasoningParts = TaskParts<ReasoningOptions, ReasoningSimulator>;

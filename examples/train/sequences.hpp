@@ -14,7 +14,7 @@
 /// and inverse temperatures trained to find needles (2501.19399).
 namespace incontext::examples::train {
 
-/// What the affine and the quantifier task train. Empty lists are the edition's own.
+/// What the affine and the quantifier task train. Empty lists are the run's own.
 struct SequenceOptions : TaskOptions {
   std::vector<std::string> maps = {};
   std::vector<std::string> models = {};       ///< affine alone
@@ -32,10 +32,10 @@ struct SequenceOptions : TaskOptions {
 void add_affine_options(CLI::App& app, SequenceOptions& o);
 void add_quantifier_options(CLI::App& app, SequenceOptions& o);
 
-/// Fills in the edition's values, and refuses widths that the heads do not divide.
+/// Fills in the run's values, and refuses widths that the heads do not divide.
 void complete(const CLI::App& app, SequenceOptions& o, UnusedOptions& unused);
 
-/// Writes the edition's lists into the report's arguments.
+/// Writes the run's lists into the report's arguments.
 void state_used(const SequenceOptions& o, nlohmann::ordered_json& arguments);
 
 /// What the needle task trains.
@@ -59,7 +59,7 @@ inline constexpr const char* same_sequences_note =
 /// The title's words for the transformers that are trained.
 std::string described(const SequenceOptions& o);
 
-/// One more run of a map with a seed, of the edition's size.
+/// One more run of a map with a seed, of the run's size.
 SequenceRun run_of(const SequenceOptions& o, const std::string& map, std::int64_t seed);
 
 /// Errors by shift, boundary values beside those of the weights and of the clip model, and deviant inputs.

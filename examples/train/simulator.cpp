@@ -2,8 +2,8 @@
 
 #include <incontext/scoring/linear_attention.hpp>
 #include <incontext/scoring/softmax.hpp>
-#include <incontext/simulate/classification_search.hpp>
-#include <incontext/simulate/sphere_task.hpp>
+#include <incontext/simulate/classification/classification_search.hpp>
+#include <incontext/simulate/classification/sphere_task.hpp>
 #include <incontext/train/context_attention.hpp>
 
 #include <algorithm>

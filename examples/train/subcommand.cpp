@@ -137,7 +137,7 @@ Subcommand quantifier() {
        .question = "The same transformers on \"every\" and \"some\", in longer rows and with a map replaced late",
        .description =
            "Trains transformers with several attention maps to answer whether every number of a row, or some, is\n"
-           "positive, and tests them on longer rows and larger numbers (2508.14685). The full edition also replaces\n"
+           "positive, and tests them on longer rows and larger numbers (2508.14685). The full run also replaces\n"
            "softmax by SSMax after training or late in it (2501.19399).",
        .footer = "\nExamples:\n"
                  "  incontext train quantifier\n"

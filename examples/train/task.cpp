@@ -9,7 +9,7 @@
 namespace incontext::examples::train {
 
 void add_full_flag(CLI::App& app, TaskOptions& o) {
-  add_flag(app, "--full", o.full, "The full edition: more settings, more seeds, longer training; minutes");
+  add_flag(app, "--full", o.full, "The full run: more settings, more seeds, longer training; minutes");
 }
 
 void add_edition_count(CLI::App& app, TaskOptions& o, const std::string& name, std::int64_t& target,

@@ -15,7 +15,7 @@
 /// What the tasks of incontext train have in common.
 namespace incontext::examples::train {
 
-/// A count whose default depends on the edition, the quick one or --full.
+/// A count whose default depends on the run, the quick one or --full.
 struct EditionCount {
   std::string name;
   std::int64_t* target;
@@ -50,7 +50,7 @@ struct TaskParts {
   Claims& claims;
 };
 
-/// Sets the counts that were not given to their values in the edition.
+/// Sets the counts that were not given to their values in the run.
 void complete_counts(const CLI::App& app, const TaskOptions& o);
 
 /// Writes the counts into the report's arguments.

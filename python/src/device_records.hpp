@@ -3,7 +3,7 @@
 #include <string>
 
 #include "arguments.hpp"
-#include "incontext/simulate/types/device.hpp"
+#include "incontext/simulate/engine/device_types.hpp"
 #include "records.hpp"
 
 INCONTEXT_CHOICE(incontext::simulate::Device, "simulate", "Device")

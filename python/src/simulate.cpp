@@ -4,8 +4,8 @@
 
 #include "core.hpp"
 #include "describe.hpp"
-#include "incontext/simulate/gradient_norms.hpp"
-#include "incontext/simulate/score_rows.hpp"
+#include "incontext/simulate/gradients/gradient_norms.hpp"
+#include "incontext/simulate/rows/score_rows.hpp"
 #include "rooms.hpp"
 #include "simulate_runs.hpp"
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "incontext/simulate/bayes_ridge.hpp"
-#include "incontext/simulate/reduced_softmax.hpp"
-#include "incontext/simulate/regression.hpp"
-#include "incontext/simulate/regression_on_rows.hpp"
+#include "incontext/simulate/regression/bayes_ridge_risk.hpp"
+#include "incontext/simulate/regression/reduced_softmax_error.hpp"
+#include "incontext/simulate/regression/regression_error.hpp"
+#include "incontext/simulate/regression/regression_error_on_rows.hpp"
 #include "regression_records.hpp"
 #include "rooms.hpp"
 #include "simulate_runs.hpp"

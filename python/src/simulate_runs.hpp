@@ -16,7 +16,7 @@
 #include "core.hpp"
 #include "device_records.hpp"
 #include "incontext/simulate/engine/options.hpp"
-#include "incontext/simulate/types/simulation.hpp"
+#include "incontext/simulate/engine/simulation_types.hpp"
 #include "interrupts.hpp"
 #include "records.hpp"
 #include "statistics_records.hpp"

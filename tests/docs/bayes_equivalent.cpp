@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <incontext/regression/bayes_risk.hpp>
-#include <incontext/simulate/bayes_ridge.hpp>
+#include <incontext/simulate/regression.hpp>
 
 int main() {
   namespace reg = incontext::regression;

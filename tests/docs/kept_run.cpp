@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <incontext/random/normal.hpp>
 #include <incontext/simulate/engine/interrupt.hpp>
-#include <incontext/simulate/run.hpp>
-#include <incontext/simulate/types/simulation_record.hpp>
-#include <incontext/simulate/types/united_records.hpp>
+#include <incontext/simulate/engine/records/simulation_record.hpp>
+#include <incontext/simulate/engine/records/united_records.hpp>
+#include <incontext/simulate/engine/run.hpp>
 #include <string>
 
 namespace rng = incontext::random;

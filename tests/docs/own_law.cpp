@@ -4,7 +4,7 @@
 #include <incontext/regression/any_law_error.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/pretrained_attention.hpp>
-#include <incontext/simulate/regression_on_rows.hpp>
+#include <incontext/simulate/regression.hpp>
 #include <incontext/statistics/agreement.hpp>
 
 namespace reg = incontext::regression;

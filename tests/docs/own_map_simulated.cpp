@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdio>
 #include <incontext/regression/softmax_error.hpp>
-#include <incontext/simulate/reduced_softmax.hpp>
 #include <incontext/simulate/regression.hpp>
 #include <incontext/statistics/agreement.hpp>
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <incontext/laws/gaussian_needle.hpp>
 #include <incontext/random/normal.hpp>
-#include <incontext/simulate/run.hpp>
+#include <incontext/simulate/engine/run.hpp>
 #include <incontext/statistics/agreement.hpp>
 
 using incontext::Lanes;

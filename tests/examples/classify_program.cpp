@@ -1,6 +1,6 @@
 // incontext classify as a user runs it: figures that agree with theory, what they show, files of contexts, refusals.
 
-#include <incontext/simulate/sphere_task.hpp>
+#include <incontext/simulate/classification/sphere_task.hpp>
 
 #include <algorithm>
 #include <cmath>

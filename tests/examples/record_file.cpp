@@ -21,7 +21,7 @@
 
 #include "examples/support/text.hpp"
 #include "incontext/random/normal.hpp"
-#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/engine/run.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 

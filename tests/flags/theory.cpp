@@ -5,7 +5,7 @@
 #include <incontext/laws/gaussian_row.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/pretrained_attention.hpp>
-#include <incontext/simulate/regression.hpp>
+#include <incontext/simulate/regression/regression_error.hpp>
 #include <incontext/statistics/agreement.hpp>
 
 #include "checks.hpp"

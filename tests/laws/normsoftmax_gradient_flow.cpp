@@ -9,7 +9,7 @@
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
-// The comparison with simulated rows of tokens is in tests/simulate/gradient_norms.cpp.
+// The comparison with simulated rows of tokens is in tests/simulate/gradients/gradient_norms.cpp.
 namespace incontext::testing {
 
 using namespace laws;

@@ -31,7 +31,7 @@ def of(estimates):
 
 @pytest.fixture
 def general_model():
-    """The layer and task of tests/simulate/models.hpp."""
+    """The layer and task of tests/simulate/regression/models.hpp."""
     task = ic.regression.LinearTask(
         input_mean=[0.5, -0.25, 1.0], input_covariance=[[1.25, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 0.75]],
         task_mean=[0.25, 0.0, -0.5], task_covariance=[[0.5, 0.125, 0.0], [0.125, 0.25, 0.0], [0.0, 0.0, 1.0]],

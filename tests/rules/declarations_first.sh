@@ -31,5 +31,5 @@ while read -r header; do
             print at[i] ": " lines[i] " lines of helpers before a documented name: move them behind it, or to detail/"
       }' "$header"
   )
-done < <(headers include cuda | grep -vE '/(detail|engine|trials)/')
+done < <(headers include cuda | grep -vE '/(detail|engine)/')
 verdict "declarations come first"

@@ -37,6 +37,11 @@ declare -A outside=(
   [adapters]="torch ATen c10"
 )
 
+# What of the standard library allocates or throws.
+host_only="deque exception functional list map memory optional set stdexcept string unordered_map vector"
+# of simulate/: what a program includes in every file
+plain='incontext/simulate/([a-z]+/[a-z_]+_types\.hpp|engine/records/)'
+
 while read -r header; do
   room=${header#*incontext/}
   room=${room%%/*}
@@ -54,13 +59,16 @@ while read -r header; do
     target=$(sed -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*["<]([^">]*)[">].*/\1/' <<<"$text")
     case $target in
       incontext/simulate/*)
-        # within the room: doors with their detail/, then trials, then the engine, then types
+        # within the room: each model stands on the engine and on no other model, and what has no Thrust on its like
         part=${header#cuda/incontext/simulate/}
-        part=${part%%/*}
-        case $part in
-          types) [[ $target == */types/* ]] || breach "$header:$line: types/ must not include $target" ;;
-          engine) [[ $target =~ /(engine|types)/ ]] || breach "$header:$line: engine/ must not include $target" ;;
-          trials) [[ $target =~ /(engine|trials|types)/ ]] || breach "$header:$line: trials/ must not include $target" ;;
+        case $header in
+          *_types.hpp | */engine/records/*)
+            [[ $target =~ $plain ]] || breach "$header:$line: a header without Thrust must not include $target" ;;
+        esac
+        [ "$room" != simulate ] || case $part in
+          engine/*) [[ $target == */engine/* ]] || breach "$header:$line: engine/ must not include $target" ;;
+          */*) [[ $target =~ /simulate/(engine|${part%%/*})/ ]] ||
+            breach "$header:$line: ${part%%/*}/ must not include $target" ;;
         esac
         [ "$room" = simulate ] || [[ $target != */detail/* ]] ||
           breach "$header:$line: $room must not include the detail/ of simulate ($target)"
@@ -78,12 +86,14 @@ while read -r header; do
       */* | *.h | *.hpp)
         to=${target%%/*}
         to=${to%.h}
-        [[ $header == */simulate/distributed.hpp && $to == mpi ]] && continue
-        [[ $header == */simulate/detail/own_processors.hpp && $to == sched ]] && continue
+        [[ $header == */simulate/engine/distributed.hpp && $to == mpi ]] && continue
+        [[ $header == */simulate/engine/own_processors.hpp && $to == sched ]] && continue
         [[ " ${outside[$room]} " == *" $to "* ]] || breach "$header:$line: $room must not include $target"
         ;;
       *)
         # the standard library; an unparsed line is a breach too
+        [[ $room =~ ^(core|random|scoring)$ && $header != */core/contracts.hpp ]] && [[ " $host_only " == *" $target "* ]] &&
+          breach "$header:$line: $room runs on the device, and must not include <$target>"
         [[ $target =~ ^[a-z_0-9]+$ ]] || breach "$header:$line: an include that can't be read: $text"
         ;;
     esac
@@ -97,14 +107,14 @@ while read -r header; do
 done < <(headers include cuda)
 # What a program includes in every file means the same in each of its builds: no Thrust, no back end's macro.
 while read -r header; do
-  while IFS= read -r hit; do breach "$header:$hit: types/ must not depend on a back end"; done < <(
+  while IFS= read -r hit; do breach "$header:$hit: *_types.hpp and engine/records/ must not depend on a back end"; done < <(
     grep -nE '\b(thrust|cuda_runtime|INCONTEXT_SIMULATE_[A-Z]+)' "$header" || true
   )
-done < <(headers cuda/incontext/simulate/types)
+done < <(headers cuda/incontext/simulate | grep -E "$plain")
 # The files of a subcommand are compiled once for every instruction set and for CUDA, but for its simulator.cpp and what
 # that shares with others; the size of the memory is no back end's.
 while IFS=: read -r file line text; do
   breach "$file:$line: only simulator.cpp may include $text"
 done < <(grep -nE '^#include [<"]incontext/(simulate|apply)[./]' -r examples --include='*.[ch]pp' 2>/dev/null |
-  grep -vE '^examples/(first_steps/|[a-z_]*/simulator\.cpp:|support/((simulation_runs|memory)\.hpp|ranks\.cpp):)|incontext/simulate/types/' || true)
+  grep -vE '^examples/(first_steps/|[a-z_]*/simulator\.cpp:|support/((simulation_runs|memory)\.hpp|ranks\.cpp):)|'"$plain" || true)
 verdict "rooms include along the arrows only"

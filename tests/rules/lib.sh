@@ -14,10 +14,3 @@ verdict() {
   fi
 }
 headers() { find "$@" -name '*.hpp' 2>/dev/null | sort; }
-# prose PAGE: the page without its blocks of code
-prose() { awk '/^```/ { code = !code; next } !code' "$1"; }
-# anchors PAGE: what a # may be followed by, one per line, as forges make it of a heading
-anchors() {
-  prose "$1" | sed -nE 's/^#+ +//p' | sed -E 's/\[([^]]*)\]\([^)]*\)/\1/g' | tr '[:upper:]' '[:lower:]' |
-    sed -E 's/[^[:alnum:]_ -]//g; s/ /-/g'
-}

@@ -11,9 +11,9 @@
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_row.hpp"
-#include "incontext/simulate/reduced_softmax.hpp"
-#include "incontext/simulate/regression.hpp"
-#include "tests/simulate/models.hpp"
+#include "incontext/simulate/regression/reduced_softmax_error.hpp"
+#include "incontext/simulate/regression/regression_error.hpp"
+#include "tests/simulate/regression/models.hpp"
 
 namespace {
 

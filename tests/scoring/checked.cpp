@@ -15,7 +15,7 @@ namespace incontext::testing {
 
 using namespace scoring;
 
-TEST_CASE("the front door lets every map through and gives the same bits", "[scoring]") {
+TEST_CASE("the checked functions let every map through and give the same bits", "[scoring]") {
   const std::vector<double> z{0.5, -1, 2}, u{1, -2, 0};
   for_each_map<double>([&](auto map, const Facts& facts) {
     INFO(facts.name);
@@ -39,7 +39,7 @@ TEST_CASE("the front door lets every map through and gives the same bits", "[sco
   });
 }
 
-TEST_CASE("the front door names the parameter, its value and what it needs", "[scoring]") {
+TEST_CASE("the checked functions name the parameter, its value and what it needs", "[scoring]") {
   const std::vector<double> z{0.5, -1, 2};
   std::vector<double> out(3);
   CHECK_THROWS_AS(checked::weights(Softmax<double>{0}, z, out), std::domain_error);
@@ -101,7 +101,7 @@ TEST_CASE("an infinite temperature is in the domain of the maps that say so, and
   CHECK_THROWS_AS(checked::weights(Softmax<double>{-infinity}, z, out), std::domain_error);
 }
 
-TEST_CASE("the front door refuses rows that cannot be scored", "[scoring]") {
+TEST_CASE("the checked functions refuse rows that cannot be scored", "[scoring]") {
   const Softmax<double> map;
   std::vector<double> out(3), none;
   CHECK_THROWS_AS(checked::weights(map, none, none), std::invalid_argument);
@@ -115,8 +115,9 @@ TEST_CASE("the front door refuses rows that cannot be scored", "[scoring]") {
   CHECK_NOTHROW(checked::weights(map, std::vector<double>{0, -infinity, 1}, out));
 }
 
-TEST_CASE("the front door refuses a result that is undefined: ties of hardmax, equal scores of NormSoftmax, a zero sum",
-          "[scoring]") {
+TEST_CASE(
+    "the checked functions refuse a result that is undefined: ties of hardmax, equal scores of NormSoftmax, a zero sum",
+    "[scoring]") {
   const std::vector<double> equal{1, 1}, opposite{1, -1};
   std::vector<double> out(2);
   CHECK_NOTHROW(checked::weights(Hardmax<double>{}, equal, out));

@@ -1,4 +1,4 @@
-# Every map in a kernel, compiled by nvcc and run where there is a GPU: float always, double among the slow tests.
+# Every map in a kernel, compiled by nvcc and run where there is a GPU: float always, double with the slow tests.
 if(NOT INCONTEXT_WITH_CUDA)
   return()
 endif()

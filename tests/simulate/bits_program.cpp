@@ -3,13 +3,13 @@
 // must always print the same. A single trial is its own mean: by one trial and many seeds trials are compared.
 //
 // The first line is the version of the contract. A line of bits.txt that is there already may change only together with
-// contract_version (simulate/types/record.hpp); lines of new kinds of trials may be added.
+// contract_version (simulate/engine/records/record.hpp); lines of new kinds of trials may be added.
 
 #include <cstdio>
 #include <cstdlib>
 
 #include "bits.hpp"
-#include "incontext/simulate/types/record.hpp"
+#include "incontext/simulate/engine/records/record.hpp"
 
 int main(int count, char** arguments) {
   const auto device = incontext::simulate::device_named(count > 1 ? arguments[1] : "serial");

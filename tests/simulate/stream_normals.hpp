@@ -5,7 +5,7 @@
 
 #include "incontext/random/normal.hpp"
 #include "incontext/regression/linear_algebra.hpp"
-#include "incontext/simulate/trials/regression_model.hpp"
+#include "incontext/simulate/regression/regression_model.hpp"
 
 /// The normals of a regression trial, read one by one from its streams.
 namespace incontext::testing {

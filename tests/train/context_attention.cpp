@@ -14,7 +14,7 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/training/checkpoint.hpp"
-#include "simulate/classification_contexts.hpp"
+#include "simulate/classification/contexts.hpp"
 #include "support/catch.hpp"
 #include "support/foreign_maps.hpp"
 #include "support/refusal.hpp"

@@ -15,7 +15,7 @@
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
-#include "incontext/simulate/regression.hpp"
+#include "incontext/simulate/regression/regression_error.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
 #include "support/foreign_maps.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "incontext/scoring/softmax.hpp"
-#include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/classification/sphere_task.hpp"
 #include "incontext/training/learned_map.hpp"
 #include "incontext/training/sequence_transformer.hpp"
 #include "support/catch.hpp"

@@ -5,7 +5,7 @@
 #include "incontext/apply/detail/attend.hpp"
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/detail/problem.hpp"
-#include "incontext/apply/detail/streams.hpp"
+#include "incontext/apply/detail/score_readers.hpp"
 #include "incontext/apply/options.hpp"
 #include "incontext/scoring/scoring.hpp"
 #include "incontext/simulate/engine/memory.hpp"

@@ -7,11 +7,11 @@
 #include "incontext/apply/attention.hpp"
 #include "incontext/apply/detail/attend.hpp"
 #include "incontext/apply/detail/gradient_problem.hpp"
-#include "incontext/apply/detail/gradient_streams.hpp"
+#include "incontext/apply/detail/gradient_readers.hpp"
 #include "incontext/apply/detail/key_gradient_batch.hpp"
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/detail/query_gradient_batch.hpp"
-#include "incontext/apply/detail/streams.hpp"
+#include "incontext/apply/detail/score_readers.hpp"
 #include "incontext/apply/options.hpp"
 #include "incontext/scoring/scoring.hpp"
 
@@ -31,7 +31,7 @@ struct AttentionGradient {
 template <class Map>
 concept FusedGradient = scoring::Scoring<Map> && (std::is_same_v<typename Map::value_type, float> ||
                                                   std::is_same_v<typename Map::value_type, double>)&&requires {
-  requires detail::StreamOf<Map>::type::is_softmax;
+  requires detail::ReaderOf<Map>::type::is_softmax;
 };
 
 namespace detail {
@@ -40,7 +40,7 @@ template <class System, class Map>
 auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_type> all,
                            const simulate::detail::Workers& workers) {
   using T = typename Map::value_type;
-  using Stream = typename StreamOf<Map>::type;
+  using Reader = typename ReaderOf<Map>::type;
   using Team = detail::Team<System, T>;
   constexpr std::int64_t arrays = 6;
   const std::int64_t queries = all.problem.queries.rows;
@@ -49,9 +49,9 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
   T* const first = address(memory);
   all.kept = {
       first, first + queries, first + 2 * queries, first + 3 * queries, first + 4 * queries, first + 5 * queries};
-  const Stream stream{map};
-  run_batches<System>(QueryGradientBatch<Stream, Team>{stream, all}, queries, workers);
-  run_batches<System>(KeyGradientBatch<Stream, Team>{stream, all}, all.problem.keys.rows, workers);
+  const Reader reader{map};
+  run_batches<System>(QueryGradientBatch<Reader, Team>{reader, all}, queries, workers);
+  run_batches<System>(KeyGradientBatch<Reader, Team>{reader, all}, all.problem.keys.rows, workers);
   std::vector<ParameterSums> sums;
   const std::vector<T> host = simulate::detail::copy_home(memory, 4 * queries, 2 * queries);
   for (std::int64_t i = 0; i < queries; ++i) {
@@ -63,7 +63,8 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
 
 }  // namespace detail
 
-/// The backward pass of `attend`: what a cotangent of the outputs pulls on queries, keys, values and parameters.
+/// The backward pass of `attend`: the gradients by queries, keys, values and the map's parameters of a loss whose
+/// gradient by the outputs, the cotangent, is given.
 ///
 /// \f[ y_{ij} = a_{ij} \bigl(g_i \cdot v_j - \textstyle\sum_k a_{ik}\, g_i \cdot v_k\bigr), \quad
 ///     s_{ij} = \phi_i'(q_i \cdot k_j)\, y_{ij}, \quad
@@ -79,7 +80,7 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
 /// Shapes    (queries: q x d, keys: n x d, values: n x dv, cotangent: q x dv, out: as queries, keys and values)
 /// Units     those of cotangent times values over those of what is differentiated by.
 /// Domain    the map's; for SSA, temperature / base between 64 times the least normal number and its inverse.
-/// Limits    n = 1, or keys that a causal mask hides from every query: no pull on queries and keys.
+/// Limits    n = 1, or keys that a causal mask hides from every query: gradients 0 by queries and keys.
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
 ///           may be left NaN, for the first query whose gradient is NaN; the gradients are written all the same.
 /// Accuracy  sums in blocks of 64 keys or queries: 256 eps times the same sums of |a| (|g . v| + |a . g v|) with
@@ -112,8 +113,8 @@ auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::
   }
   validate(where, options, queries.rows, keys.rows);
   scoring::require_valid(map);
-  const typename detail::StreamOf<Map>::type stream{map};
-  if (!stream.fits()) {
+  const typename detail::ReaderOf<Map>::type reader{map};
+  if (!reader.fits()) {
     throw_domain_error(where, "temperature / base is too small or too large", map.elementwise(1).slope(T(0)),
                        "a quotient well within the normal range");
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "incontext/apply/detail/derivative_rows.hpp"
-#include "incontext/apply/detail/gradient_streams.hpp"
+#include "incontext/apply/detail/gradient_readers.hpp"
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/options.hpp"
 #include "incontext/core/host_device.hpp"

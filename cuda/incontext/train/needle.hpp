@@ -14,7 +14,7 @@
 #include "incontext/random/streams.hpp"
 #include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/systems.hpp"
-#include "incontext/simulate/task_streams.hpp"
+#include "incontext/simulate/rows/task_streams.hpp"
 #include "incontext/statistics/moments.hpp"
 #include "incontext/train/detail/host_device.hpp"
 #include "incontext/training/trainer.hpp"

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "incontext/simulate/sphere_task.hpp"
+#include "incontext/simulate/classification/sphere_task.hpp"
 #include "incontext/train/sequence.hpp"
 
 namespace incontext::train {

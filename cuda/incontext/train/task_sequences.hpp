@@ -6,7 +6,7 @@
 
 #include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
-#include "incontext/simulate/task_streams.hpp"
+#include "incontext/simulate/rows/task_streams.hpp"
 #include "incontext/train/sequence.hpp"
 
 /// The tasks of arXiv 2508.14685 as sequences to train on. One token holds what the paper spreads over three tokens:

@@ -86,9 +86,9 @@ RbfAttentionPass<T> rbf_context_attention(const ContextWeights<T>& weights, cons
   Vector<T> error = pass.prediction.probabilities;
   error(label) -= T(1);
   pass.output_gradient = error * summary.transpose();
-  const Vector<T> pull = a.cwiseProduct(tokens * (read.transpose() * error));
-  pass.query_gradient = (apart.transpose() * pull) * context.query.transpose();
-  pass.key_gradient = -(apart.transpose() * (pull.asDiagonal() * tokens));
+  const Vector<T> by_score = a.cwiseProduct(tokens * (read.transpose() * error));
+  pass.query_gradient = (apart.transpose() * by_score) * context.query.transpose();
+  pass.key_gradient = -(apart.transpose() * (by_score.asDiagonal() * tokens));
   return pass;
 }
 

@@ -43,7 +43,7 @@ struct FrozenLayer {
 /// Errors    std::domain_error for share or a field of layer outside the domain.
 /// Accuracy  an approximation of order m = h / x that neglects the third largest score. The logarithm of the median at
 ///           n = 64 and 512, d = 16: within 0.3 at x = 16, 0.19 at x = 32, 2% and 0.18 at x = 64, where the test's
-///           samples themselves scatter by 0.09 and 0.18 (tests/simulate/gradient_norms.cpp).
+///           samples themselves scatter by 0.09 and 0.18 (tests/simulate/gradients/gradient_norms.cpp).
 template <Real T>
 T frozen_imbalance_quantile(const FrozenLayer<T>& layer, const T& share = T(0.5)) {
   using std::exp;

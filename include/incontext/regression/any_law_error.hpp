@@ -12,8 +12,9 @@ namespace incontext::regression {
 
 namespace detail {
 
-/// E[C B C] for the covariance C (divided by l) of l independent draws with covariance S and fourth moment F = F(B):
-/// ((l-1) / l^3) ((l-1) F + ((l-1)^2 + 1) S B S + tr(B S) S).
+/// E[C_xx B C_xx] for the covariance C_xx (divided by l) of l independent draws with covariance Sigma and fourth moment
+/// F = F(B):
+/// ((l-1) / l^3) ((l-1) F + ((l-1)^2 + 1) Sigma B Sigma + tr(B Sigma) Sigma).
 template <Real T>
 Matrix<T> context_sandwich(const Matrix<T>& s, const Matrix<T>& b, const Matrix<T>& fourth,
                            std::int64_t context_length) {

@@ -38,7 +38,7 @@ ErrorGradient<T> parabola_and_gradient(const Attention<T>& attention, const Line
           T(2.0) * (b * error.quadratic - error.linear)};
 }
 
-/// K = M (S + mu mu^T) M^T, with which g_2 = tr(K E[u u^T]).
+/// K = M (Sigma + mu mu^T) M^T, with which g_2 = tr(K E[u u^T]).
 template <Real T>
 Matrix<T> query_square(const Attention<T>& attention, const LinearTask<T>& task) {
   return product<T>(product<T>(attention.key_query, task.input_second_moment()), attention.key_query.transpose());
@@ -57,8 +57,8 @@ void require_gradient(std::string_view where, const Attention<T>& attention, con
 /// The error of approximate softmax attention at inverse temperature b, and its gradient by M, v_x, v_y and b: exact at
 /// every context length, for every covariance and mean.
 ///
-/// \f[ \frac{\partial G}{\partial M} = 2 b \left( b\, E[u u^T] M \Lambda - E[C] E[p w^T] \Sigma
-///     - E[C] E[p r^T] \mu_x \mu_x^T \right),\quad
+/// \f[ \frac{\partial G}{\partial M} = 2 b \left( b\, E[u u^T] M \Lambda - E[C_{xx}] E[p w^T] \Sigma
+///     - E[C_{xx}] E[p r^T] \mu_x \mu_x^T \right),\quad
 ///     \frac{\partial G}{\partial b} = 2 (b g_2 - g_1),\quad \Lambda = \Sigma + \mu_x \mu_x^T \f]
 /// with the moments of generalization_error and r = w - p; the gradients by v_x and v_y are in the derivation.
 ///

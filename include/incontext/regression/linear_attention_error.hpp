@@ -13,7 +13,7 @@ namespace incontext::regression {
 
 namespace detail {
 
-/// E[C] and E[u u^T] where scores are neither centered nor normalized: C is the inputs' second moment.
+/// E[C_xx] and E[u u^T] where scores are neither centered nor normalized: C_xx is the inputs' second moment there.
 template <Real T>
 ContextMoments<T> raw_context(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length) {
   const Vector<T>& mu = task.input_mean();

@@ -14,7 +14,7 @@ namespace incontext::regression {
 
 namespace detail {
 
-/// The layer with (k S + (tr(S W) + sigma^2) / l W^-1)^-1 for its scores, v_x = 0 and v_y = 1.
+/// The layer with (k Sigma + (tr(Sigma W) + sigma^2) / l W^-1)^-1 for its scores, v_x = 0 and v_y = 1.
 template <Real T>
 Attention<T> attention_of_least_error(const char* name, const LinearTask<T>& task, std::int64_t context_length,
                                       const T& k) {

@@ -157,9 +157,9 @@ struct GaussianKernel {
   INCONTEXT_HD void vjp(Row<const T> q, Row<const T> k, const T& weight, Row<T> out_q, Row<T> out_k) const {
     for (std::ptrdiff_t c = 0; c < q.size; ++c) {
       const T step = detail::divide_positive(T(q[c] - k[c]), bandwidth);
-      const T pull = weight * detail::divide_positive(step, bandwidth);
-      out_q[c] = out_q[c] - pull;
-      out_k[c] = out_k[c] + pull;
+      const T change = weight * detail::divide_positive(step, bandwidth);
+      out_q[c] = out_q[c] - change;
+      out_k[c] = out_k[c] + change;
     }
   }
   INCONTEXT_HD T derivative(parameter::Bandwidth, Row<const T> q, Row<const T> k) const {

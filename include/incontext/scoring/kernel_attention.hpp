@@ -127,8 +127,8 @@ INCONTEXT_HD void vjp(const KernelAttention<K>& map, Row<const typename K::value
   const bool moves = pass.normalizer_moves();
   const auto change = pass.center([=](std::ptrdiff_t j) -> T { return cotangent[j]; });
   for (std::ptrdiff_t j = 0; j < keys.rows; ++j) {
-    const T pull = moves ? change(j) : cotangent[j];
-    pass.kernel(j).vjp(query, keys.row(j), T(pass.sensitivity(j) * pull), query_out, key_out.row(j));
+    const T by_weight = moves ? change(j) : cotangent[j];
+    pass.kernel(j).vjp(query, keys.row(j), T(pass.sensitivity(j) * by_weight), query_out, key_out.row(j));
   }
 }
 

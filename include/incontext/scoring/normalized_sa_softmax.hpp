@@ -159,10 +159,10 @@ INCONTEXT_HD void vjp(const NormalizedSaSoftmax<T>&, Row<const std::type_identit
   const auto change =
       pass.center(scores, [=](std::ptrdiff_t i) -> T { return range.position(scores[i]) * cotangent[i]; });
   // The extreme entries' own terms cancel their p g / (h - l) exactly: both are left out.
-  const T low_pull = pass.mean(scores, [=](std::ptrdiff_t i) -> T {
+  const T low_gradient = pass.mean(scores, [=](std::ptrdiff_t i) -> T {
     return i == range.lowest ? T(0) : T(range.complement(scores[i]) * cotangent[i]);
   });
-  const T high_pull = pass.mean(scores, [=](std::ptrdiff_t i) -> T {
+  const T high_gradient = pass.mean(scores, [=](std::ptrdiff_t i) -> T {
     return i == range.highest ? T(0) : T(range.position(scores[i]) * cotangent[i]);
   });
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
@@ -171,8 +171,8 @@ INCONTEXT_HD void vjp(const NormalizedSaSoftmax<T>&, Row<const std::type_identit
     const T own = i == range.lowest || i == range.highest ? T(0) : T(g / width);
     out[i] = detail::is_visible(z) ? T(pass.weight(z) * (own + change(i))) : T(0);
   }
-  if (range.lowest >= 0) out[range.lowest] = out[range.lowest] - low_pull / width;
-  if (range.highest >= 0) out[range.highest] = out[range.highest] - high_pull / width;
+  if (range.lowest >= 0) out[range.lowest] = out[range.lowest] - low_gradient / width;
+  if (range.highest >= 0) out[range.highest] = out[range.highest] - high_gradient / width;
 }
 
 }  // namespace incontext::scoring

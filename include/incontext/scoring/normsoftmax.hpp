@@ -123,8 +123,8 @@ INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, MatrixView<const std::typ
   const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : math::not_a_number<T>());
-  const T pull = pass.pull(scores, cotangent);
-  for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.vjp(scores.row(r), cotangent.row(r), pull, out.row(r));
+  const T projection = pass.project(scores, cotangent);
+  for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.vjp(scores.row(r), cotangent.row(r), projection, out.row(r));
 }
 
 /// Derivative of the weights with respect to the temperature: 0 if sigma < tau, else softmax's.

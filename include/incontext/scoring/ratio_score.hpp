@@ -196,8 +196,8 @@ INCONTEXT_HD void vjp(const RatioScore<Function, T>& map, Row<const std::type_id
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const T sigma = pass.sign(Function::value(z));
-    const T pull = sigma < T(0) || T(0) < sigma ? T(sigma * change(i)) : cotangent[i];
-    out[i] = detail::is_visible(z) ? T(Function::slope(z) / pass.total * pull) : T(0);
+    const T by_value = sigma < T(0) || T(0) < sigma ? T(sigma * change(i)) : cotangent[i];
+    out[i] = detail::is_visible(z) ? T(Function::slope(z) / pass.total * by_value) : T(0);
   }
 }
 

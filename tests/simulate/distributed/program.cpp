@@ -6,8 +6,8 @@
 #include <exception>
 #include <string>
 
-#include "incontext/simulate/distributed.hpp"
-#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/engine/distributed.hpp"
+#include "incontext/simulate/engine/run.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "incontext/regression/generalization_error.hpp"
-#include "incontext/simulate/regression.hpp"
+#include "incontext/simulate/regression/regression_error.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "support/catch.hpp"
 

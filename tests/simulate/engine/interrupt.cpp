@@ -9,13 +9,13 @@
 
 #include "incontext/regression/pretrained_attention.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
-#include "incontext/simulate/classification_grid.hpp"
-#include "incontext/simulate/classification_search.hpp"
+#include "incontext/simulate/classification/classification_grid.hpp"
+#include "incontext/simulate/classification/classification_search.hpp"
+#include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
-#include "incontext/simulate/gradient_norms.hpp"
-#include "incontext/simulate/regression.hpp"
-#include "incontext/simulate/run.hpp"
-#include "incontext/simulate/score_rows.hpp"
+#include "incontext/simulate/gradients/gradient_norms.hpp"
+#include "incontext/simulate/regression/regression_error.hpp"
+#include "incontext/simulate/rows/score_rows.hpp"
 #include "support/catch.hpp"
 
 namespace interrupt_test {

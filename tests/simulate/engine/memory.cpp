@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
 #include "incontext/simulate/engine/systems.hpp"
-#include "incontext/simulate/run.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 

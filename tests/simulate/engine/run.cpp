@@ -1,4 +1,4 @@
-#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/engine/run.hpp"
 
 #include <cmath>
 #include <csignal>

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "incontext/simulate/run.hpp"
+#include "incontext/simulate/engine/run.hpp"
 #include "support/catch.hpp"
 
 namespace trial_concept_test {

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "incontext/simulate/devices.hpp"
+#include "incontext/simulate/engine/devices.hpp"
 #include "incontext/simulate/engine/interrupt.hpp"
+#include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/engine/sample.hpp"
-#include "incontext/simulate/run.hpp"
-#include "incontext/simulate/trials/score_row.hpp"
+#include "incontext/simulate/rows/score_rows_trial.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 

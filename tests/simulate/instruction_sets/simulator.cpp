@@ -5,7 +5,7 @@
 #include <incontext/random/normal.hpp>
 #include <incontext/simulate/engine/device.hpp>
 #include <incontext/simulate/engine/lanes.hpp>
-#include <incontext/simulate/run.hpp>
+#include <incontext/simulate/engine/run.hpp>
 
 #include <bit>
 #include <cstdio>

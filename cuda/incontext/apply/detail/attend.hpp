@@ -9,8 +9,8 @@
 #include "incontext/apply/detail/problem.hpp"
 #include "incontext/apply/detail/ratio_batch.hpp"
 #include "incontext/apply/detail/row_batch.hpp"
+#include "incontext/apply/detail/score_readers.hpp"
 #include "incontext/apply/detail/softmax_batch.hpp"
-#include "incontext/apply/detail/streams.hpp"
 #include "incontext/apply/detail/team.hpp"
 #include "incontext/simulate/engine/memory.hpp"
 
@@ -21,7 +21,7 @@ namespace incontext::apply::detail {
 template <class T>
 inline constexpr int packs_of = pack_width<T> == 1 ? 8 : 2;
 
-/// Who works on a batch.
+/// The team of a system, which computes a batch: one thread on a CPU, a block on a GPU.
 template <class System, class T>
 struct TeamOf {
   using type = OneThread<T, packs_of<T>>;
@@ -51,16 +51,16 @@ void run_batches(const Batch& batch, std::int64_t queries, const simulate::detai
   };
   if constexpr (System::lanes > 1) {
     const std::int64_t slots = std::min(batches, std::int64_t{System::workers(workers)});
-    System::for_each_index(slots, workers, RunSlot<Batch>{batch, batches, slots, make_room(slots), per_slot});
+    System::for_each_index(slots, workers, RunBatches<Batch>{batch, batches, slots, make_room(slots), per_slot});
   } else {
     const auto bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(T); };
-    const std::size_t stage = bytes(Batch::Team::stage_numbers), all = stage + bytes(per_slot);
+    const std::size_t shared = bytes(Batch::Team::shared_numbers), all = shared + bytes(per_slot);
     if (all <= System::shared_bytes()) {
       return System::for_each_by_blocks(batches, all, workers, RunBlock<Batch>{batch, batches, batches, nullptr, 0});
     }
     const std::int64_t most = std::clamp<std::int64_t>(System::working_numbers() / per_slot, 1, full_gpu);
     const std::int64_t slots = std::min(batches, most);
-    System::for_each_by_blocks(slots, stage, workers,
+    System::for_each_by_blocks(slots, shared, workers,
                                RunBlock<Batch>{batch, batches, slots, make_room(slots), per_slot});
   }
 }
@@ -70,15 +70,15 @@ void attend_on(const Map& map, const Problem<typename Map::value_type>& problem,
                const simulate::detail::Workers& workers) {
   using T = typename Map::value_type;
   constexpr bool has_packs = std::is_same_v<T, float> || std::is_same_v<T, double>;
-  using Stream = std::conditional_t<has_packs, typename StreamOf<Map>::type, NoStream>;
+  using Reader = std::conditional_t<has_packs, typename ReaderOf<Map>::type, NoReader>;
   using Team = detail::Team<System, T>;
   const std::int64_t queries = problem.queries.rows;
-  if constexpr (!std::is_same_v<Stream, NoStream>) {
-    const Stream stream{map};
-    if constexpr (!Stream::is_softmax) {
-      return run_batches<System>(RatioBatch<Stream, Team>{stream, problem}, queries, workers);
+  if constexpr (!std::is_same_v<Reader, NoReader>) {
+    const Reader reader{map};
+    if constexpr (!Reader::is_softmax) {
+      return run_batches<System>(RatioBatch<Reader, Team>{reader, problem}, queries, workers);
     } else {
-      if (stream.fits()) return run_batches<System>(SoftmaxBatch<Stream, Team>{stream, problem}, queries, workers);
+      if (reader.fits()) return run_batches<System>(SoftmaxBatch<Reader, Team>{reader, problem}, queries, workers);
     }
   }
   run_batches<System>(RowBatch<Map, Team>{map, problem}, queries, workers);

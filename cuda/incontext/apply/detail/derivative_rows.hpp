@@ -4,7 +4,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "incontext/apply/detail/gradient_streams.hpp"
+#include "incontext/apply/detail/gradient_readers.hpp"
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/scoring/scoring.hpp"

@@ -8,44 +8,51 @@
 #include "incontext/core/pack.hpp"
 #include "incontext/core/pack_functions.hpp"
 
-/// The backward pass of attention by blocks. A batch of queries first finds its normalizers and its means a . g, then
-/// its own gradients; a batch of keys then meets every query, whose numbers it finds in memory of O(queries). Weights
-/// are computed again from the scores each time, so that no matrix of them is held.
+/// The backward pass of attention, the formulas of apply::attention_gradient, by blocks of keys and queries as in
+/// arXiv 2205.14135. It has two kinds of batches. QueryGradientBatch goes over the keys twice: first it computes the
+/// normalizer of each of its queries and the mean of the gradients by the weights, then the queries' gradients.
+/// KeyGradientBatch goes over all queries and reads the six numbers that were kept of each. Both compute the weights
+/// again from the scores, so that memory is O(queries) and no matrix of weights is held.
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// What is kept of a query: an array for each member.
+/// What is kept of the queries: every member is an array with a number per query.
+///
+/// The weight of key j is \f$ a_j = 2^{r \sigma(z_j) - m} / Z \f$ where \f$ \sigma \f$ is the reader's shape, r the
+/// rate, m the reference and 1/Z the inverse sum. The gradient by that weight is \f$ g \cdot v_j \f$, with the
+/// cotangent g of the query's output.
 template <class T>
 struct QueryNumbers {
-  T* rate;       // phi(z) in octaves is rate shape(z)
-  T* reference;  // the largest phi, in octaves
-  T* share;      // 1 / the sum of powers relative to it
-  T* mean;       // a . g
-  T* by_shape;
-  T* by_other;
+  T* rate;         // r: phi(z) log2(e) = r shape(z)
+  T* reference;    // m: the largest r shape(z_j)
+  T* inverse_sum;  // 1 / Z, Z the sum of 2^(r shape(z_j) - m)
+  T* mean;         // sum_j a_j (g . v_j)
+  T* by_shape;     // ParameterSums::shape
+  T* by_other;     // ParameterSums::other
 };
 
-/// Attention's matrices and their gradients as a system sees them; plain data. problem.out is not used.
+/// The matrices of a layer and the matrices of its gradients, in memory that the system can read. Plain data;
+/// problem.out is not used.
 template <class T>
 struct GradientProblem {
   Problem<T> problem;
-  MatrixView<const T> cotangent;
+  MatrixView<const T> cotangent;  // g: a row per query
   MatrixView<T> to_queries;
   MatrixView<T> to_keys;
   MatrixView<T> to_values;
   QueryNumbers<T> kept;
 };
 
-/// a = 2^(rate shape - reference) share.
+/// The weights \f$ 2^{r \sigma(z) - m} / Z \f$ in a pack: of one key for several queries, or of several keys for one.
 template <class T>
 INCONTEXT_HD inline Pack<T> weight_of(const Pack<T>& shape, const Pack<T>& rate, const Pack<T>& reference,
-                                      const Pack<T>& share) {
+                                      const Pack<T>& inverse_sum) {
   const Pack<T> lowest = pack_of(elementary::lowest_power<T>);
   const Pack<T> octaves = shape * rate - reference;
-  return elementary::exp2_of<T>(octaves < lowest ? lowest : octaves) * share;
+  return elementary::exp2_of<T>(octaves < lowest ? lowest : octaves) * inverse_sum;
 }
 
-/// The rows of a matrix that lie in the lanes.
+/// Writes the rows of a matrix whose columns are in `sums`: component c of the row in lane l is sums[c * lanes + l].
 template <class Team, class T>
 INCONTEXT_HD void write_lanes(const Team& team, MatrixView<T> out, std::int64_t first, const T* sums) {
   const std::int64_t left = out.rows - first;

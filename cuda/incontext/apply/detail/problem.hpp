@@ -29,7 +29,8 @@ struct Problem {
   }
 };
 
-/// Queries by columns: component c of all lanes side by side; 0 beyond the last query.
+/// Copies the rows of a batch, from row `first` on, into its slot: component c of the row in lane l to
+/// to[c * lanes + l]; 0 beyond the last row.
 template <class Team, class T>
 INCONTEXT_HD void load_queries(const Team& team, MatrixView<const T> queries, std::int64_t first, T* to) {
   team.for_each(Team::lanes, queries.columns, [&](std::int64_t l, std::int64_t c) {
@@ -54,9 +55,9 @@ INCONTEXT_HD void fill(const Team& team, T* numbers, std::int64_t count, const T
   team.for_each(1, count, [&](std::int64_t, std::int64_t i) { numbers[i] = value; });
 }
 
-/// Writes f(p), the pack of each of the thread's p, to the lanes of that pack in an array of one number per lane.
+/// Writes the packs f(0), f(1), ... of each thread's lanes to an array that the team reads, with one number per lane.
 template <class Team, class T, class Function>
-INCONTEXT_HD void share(const Team& team, T* lanes, const Function& f) {
+INCONTEXT_HD void write_packs(const Team& team, T* lanes, const Function& f) {
   for (int p = 0; p < Team::packs; ++p) {
     T numbers[Team::width];
     store_pack(numbers, f(p));
@@ -65,11 +66,11 @@ INCONTEXT_HD void share(const Team& team, T* lanes, const Function& f) {
   team.wait();
 }
 
-/// Computes every `slots`-th batch of queries, one after the other in the same memory. A batch is the queries that a
-/// processor works on side by side, one query in each of its lanes; a slot is the working memory for one batch. There
-/// are only as many slots as run at the same time, so the memory does not grow with the number of queries.
+/// Computes every `slots`-th batch, one after the other in the same memory. A batch is the queries (or keys) that a
+/// team computes side by side, one in each lane; a slot is the working memory for one batch. There are only as many
+/// slots as run at the same time, so the memory does not grow with the number of queries.
 template <class Batch>
-struct RunSlot {
+struct RunBatches {
   using T = typename Batch::T;
   Batch batch;
   std::int64_t batches;
@@ -83,8 +84,8 @@ struct RunSlot {
   }
 };
 
-/// The same by the threads of a block. The slot is in the memory that they share where that is large enough, which is
-/// where `memory` is null.
+/// The same by the threads of a GPU's block. The slot is in the block's shared memory where that is large enough; then
+/// `memory` is null.
 template <class Batch>
 struct RunBlock {
   using T = typename Batch::T;
@@ -97,9 +98,9 @@ struct RunBlock {
 
   template <class Block>
   INCONTEXT_HD void operator()(std::int64_t slot, const Block& block) const {
-    T* const stage = reinterpret_cast<T*>(block.shared);
-    T* const own = memory == nullptr ? stage + Batch::Team::stage_numbers : memory + slot * memory_per_slot;
-    const typename Batch::Team team{block, stage};
+    T* const shared = reinterpret_cast<T*>(block.shared);
+    T* const own = memory == nullptr ? shared + Batch::Team::shared_numbers : memory + slot * memory_per_slot;
+    const typename Batch::Team team{block, shared};
     for (std::int64_t b = slot; b < batches; b += slots) batch(team, b, own);
   }
 };

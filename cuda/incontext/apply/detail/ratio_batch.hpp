@@ -11,14 +11,15 @@
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Functions of the score over a normalizer: running sums.
-template <class Stream, class BatchTeam>
+/// Attention by functions of the score over a normalizer, with running sums: each lane adds up the values times f(z)
+/// and the normalizer, and divides at the end.
+template <class Reader, class BatchTeam>
 struct RatioBatch {
-  using T = typename Stream::T;
+  using T = typename Reader::T;
   using Team = BatchTeam;
   static constexpr std::string_view task = "attention";
   static constexpr int lanes = Team::lanes, own = Team::own;
-  Stream stream;
+  Reader reader;
   Problem<T> problem;
 
   std::int64_t scratch() const { return lanes * (problem.queries.columns + problem.values.columns + key_block + 1); }
@@ -44,7 +45,7 @@ struct RatioBatch {
     }
     for (int i = 0; i < own; ++i) {
       const T guard = team.total_of(guards[i]);
-      if (team.part() == 0) normalizers[team.lane(i)] = stream.normalizer(ends[i], totals[i]) + guard;
+      if (team.part() == 0) normalizers[team.lane(i)] = reader.normalizer(ends[i], totals[i]) + guard;
     }
     team.wait();
     write_outputs(team, problem, first, sums, normalizers);
@@ -64,13 +65,13 @@ struct RatioBatch {
       for (int i = 0; i < own; ++i) {
         const T score = index < seen[i] ? at[i] : T(0);
         guards[i] = guards[i] + score * T(0);  // a score that is not finite must not vanish in f
-        at[i] = index < seen[i] ? stream.value(score) : T(0);
-        if constexpr (Team::parts == 1) sum[i] = sum[i] + stream.counted(at[i]);
+        at[i] = index < seen[i] ? reader.value(score) : T(0);
+        if constexpr (Team::parts == 1) sum[i] = sum[i] + reader.counted(at[i]);
       }
     }
     if constexpr (Team::parts > 1) {
       team.wait();
-      for (std::int64_t k = 0; k < count; ++k) sum[0] = sum[0] + stream.counted(scores[k * lanes + team.lane(0)]);
+      for (std::int64_t k = 0; k < count; ++k) sum[0] = sum[0] + reader.counted(scores[k * lanes + team.lane(0)]);
     }
     for (int i = 0; i < own; ++i) totals[i] = totals[i] + sum[i];
   }

@@ -14,15 +14,16 @@
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Softmax after an elementwise map by the online method: each lane keeps the maximum of its scores so far and sums
-/// relative to it. When a block of keys raises the maximum, the lane's sums are scaled down to the new one.
-template <class Stream, class BatchTeam>
+/// Attention by softmax after an elementwise map, by the online method (arXiv 1805.02867): each lane keeps the maximum of
+/// its scores so far and sums relative to it. When a block of keys raises the maximum, the lane's sums are scaled down to
+/// the new one.
+template <class Reader, class BatchTeam>
 struct SoftmaxBatch {
-  using T = typename Stream::T;
+  using T = typename Reader::T;
   using Team = BatchTeam;
   static constexpr std::string_view task = "attention";
   static constexpr int packs = Team::packs, lanes = Team::lanes;
-  Stream stream;
+  Reader reader;
   Problem<T> problem;
 
   std::int64_t scratch() const { return lanes * (problem.queries.columns + problem.values.columns + key_block + 1); }
@@ -52,16 +53,16 @@ struct SoftmaxBatch {
       team.score_block(queries, problem.keys, j, last, powers);
       const bool all = look(team, state, first, j, last);
       raise_to_powers(team, state, powers, last - j, all);
-      share(team, scales, [&](int p) { return state.scale[p]; });
+      write_packs(team, scales, [&](int p) { return state.scale[p]; });
       team.add_values(powers, problem.values, j, last, scales, sums);
     }
-    share(team, scales, [&](int p) { return state.total[p] + state.lost[p]; });
+    write_packs(team, scales, [&](int p) { return state.total[p] + state.lost[p]; });
     write_outputs(team, problem, first, sums, scales);
   }
 
   INCONTEXT_HD void begin(const Team& team, State& state, std::int64_t first) const {
     for (int p = 0; p < packs; ++p) {
-      state.rate[p] = team.pack(p, [&](int l) { return stream.octaves_a_unit(problem.seen(first + l)); });
+      state.rate[p] = team.pack(p, [&](int l) { return reader.octaves_per_unit(problem.seen(first + l)); });
       state.reference[p] = pack_of(T(-math::infinity<T>()));
       state.total[p] = state.lost[p] = state.scale[p] = pack_of(T(0));
     }
@@ -89,7 +90,7 @@ struct SoftmaxBatch {
       Pack<T> largest = state.reference[p];
       for (std::int64_t j = team.part(); j < count; j += Team::parts) {
         T* const at = own + j * lanes + Team::at(p);
-        Pack<T> octaves = stream.shape(load_pack<T>(at)) * state.rate[p];
+        Pack<T> octaves = reader.shape(load_pack<T>(at)) * state.rate[p];
         if (!all) octaves = pack_of(static_cast<T>(j)) < state.seen[p] ? octaves : nothing;
         largest = largest < octaves ? octaves : largest;
         store_pack(at, octaves);

@@ -7,10 +7,10 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 
-/// The threads that work on a batch of queries: on a CPU one thread with several packs of queries side by side, on a
-/// GPU the threads of a block, four for each of 32 queries. The code of a batch is the same for both. In what follows,
-/// an array over keys and lanes has number (j, lane) at j * lanes + lane, and a loop over keys takes every `parts`-th
-/// key, beginning with part().
+/// A team is the threads that compute one batch of queries: on a CPU one thread with several packs of queries side by
+/// side, on a GPU the threads of a block, four for each of 32 queries. The code of a batch is the same for both, and
+/// calls the members below. An array over keys and lanes has number (j, lane) at j * lanes + lane. A loop over keys
+/// takes every `parts`-th key, beginning with part().
 ///
 ///   packs, at(p)        the packs that a thread computes, and the place of each among the lanes; on a GPU one number
 ///   own, lane(i)        the same lane by lane
@@ -18,7 +18,8 @@
 ///   wait()              what one thread has written may now be read by others
 ///   total_of(x)         the sum of the parts' numbers, largest_of(x) the largest
 ///   for_each(m, n, f)   calls f(i, j) for all i < m, j < n
-///   score_block, add_values
+///   score_block         the scores of a block of keys, the products q . k_j
+///   add_values          the weighted sum of a block of values
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
@@ -27,8 +28,8 @@ template <class Number, int packs_>
 struct OneThread {
   using T = Number;
   static constexpr int packs = packs_, width = pack_width<T>, lanes = packs * width, own = lanes, parts = 1;
-  /// Numbers of a GPU's memory that the team itself needs.
-  static constexpr std::int64_t stage_numbers = 0;
+  /// How many numbers of a block's shared memory the team itself needs.
+  static constexpr std::int64_t shared_numbers = 0;
 
   INCONTEXT_HD static int at(int p) { return p * width; }
   INCONTEXT_HD static int lane(int i) { return i; }
@@ -69,8 +70,9 @@ struct OneThread {
   }
 };
 
-/// The threads of a GPU's block. A product of two matrices goes through `stage`, memory that the threads share: each
-/// thread computes the numbers of four lanes and four keys or components, and adds up in the order of OneThread.
+/// The threads of a GPU's block. The factors of a product of two matrices are copied into the block's shared memory,
+/// tile by tile. Each thread computes the products of four lanes and four keys or components, and adds up in the order
+/// of OneThread.
 template <class Number, class Block>
 struct BlockOfThreads {
   using T = Number;
@@ -81,10 +83,10 @@ struct BlockOfThreads {
   static constexpr int tile = groups * side;                      // keys or components at a time
   static constexpr int depth = 32;                                // terms of the sums at a time
   static_assert(tile == key_block && depth <= tile);
-  static constexpr std::int64_t stage_numbers = tile * (depth + 1);
+  static constexpr std::int64_t shared_numbers = tile * (depth + 1);
 
   Block block;
-  T* stage;
+  T* shared;
 
   INCONTEXT_HD static int at(int) { return 0; }
   INCONTEXT_HD int lane(int) const { return block.thread() % lanes; }
@@ -121,7 +123,7 @@ struct BlockOfThreads {
         load(tile, depth, count, terms, [&](std::int64_t k, std::int64_t i) { return keys(j + k, c + i); });
         wait();
         for (int i = 0; i < terms; ++i) {
-          add_products(sum, queries + (c + i) * lanes, [&](int k) { return stage[k * (depth + 1) + i]; });
+          add_products(sum, queries + (c + i) * lanes, [&](int k) { return shared[k * (depth + 1) + i]; });
         }
       }
       for_each_sum(count, [&](int k, int place, int l, int lane) { to[place * lanes + lane] = sum[k][l]; });
@@ -140,7 +142,7 @@ struct BlockOfThreads {
         load(depth, tile, terms, count, [&](std::int64_t i, std::int64_t k) { return values(j + i, e + k); });
         wait();
         for (int i = 0; i < terms; ++i) {
-          add_products(sum, weights + (j - first + i) * lanes, [&](int k) { return stage[i * (tile + 1) + k]; });
+          add_products(sum, weights + (j - first + i) * lanes, [&](int k) { return shared[i * (tile + 1) + k]; });
         }
       }
       for_each_sum(count, [&](int k, int place, int l, int lane) {
@@ -155,14 +157,14 @@ struct BlockOfThreads {
   INCONTEXT_HD int first_lane() const { return block.thread() % (lanes / side) * side; }
   INCONTEXT_HD int group() const { return block.thread() / (lanes / side); }
 
-  /// stage[i][k] = from(i, k); 0 beyond `rows` and `columns`. A row of the stage has one number more than is used, so
-  /// that a column's numbers are in different banks of the memory.
+  /// Copies a tile into shared memory: shared[i][k] = from(i, k), 0 beyond `rows` and `columns`. A row has one number
+  /// more than is used, so that the numbers of a column are in different banks.
   template <class From>
   INCONTEXT_HD void load(int most_rows, int most_columns, std::int64_t rows, std::int64_t columns,
                          const From& from) const {
     for (int n = block.thread(); n < most_rows * most_columns; n += Block::threads) {
       const int i = n / most_columns, k = n % most_columns;
-      stage[i * (most_columns + 1) + k] = i < rows && k < columns ? from(i, k) : T(0);
+      shared[i * (most_columns + 1) + k] = i < rows && k < columns ? from(i, k) : T(0);
     }
   }
 
@@ -190,9 +192,9 @@ struct BlockOfThreads {
   template <class Visit>
   INCONTEXT_HD void exchange(const T& value, const Visit& visit) const {
     wait();
-    stage[block.thread()] = value;
+    shared[block.thread()] = value;
     wait();
-    for (int p = 0; p < parts; ++p) visit(stage[p * lanes + lane(0)]);
+    for (int p = 0; p < parts; ++p) visit(shared[p * lanes + lane(0)]);
     wait();
   }
 };

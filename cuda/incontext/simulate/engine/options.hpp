@@ -5,7 +5,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/engine/device.hpp"
-#include "incontext/simulate/types/simulation.hpp"
+#include "incontext/simulate/engine/simulation_types.hpp"
 
 namespace incontext::simulate {
 

@@ -14,12 +14,12 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/memory.hpp"
 #include "incontext/simulate/engine/options.hpp"
+#include "incontext/simulate/engine/records/record.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/segments.hpp"
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/engine/waves.hpp"
-#include "incontext/simulate/types/record.hpp"
 #include "incontext/statistics/moments.hpp"
 
 namespace incontext::simulate {

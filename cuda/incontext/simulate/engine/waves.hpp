@@ -8,10 +8,10 @@
 
 #include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/options.hpp"
+#include "incontext/simulate/engine/records/record.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/engine/simulation_types.hpp"
 #include "incontext/simulate/engine/slots.hpp"
-#include "incontext/simulate/types/record.hpp"
-#include "incontext/simulate/types/simulation.hpp"
 #include "incontext/statistics/moments.hpp"
 
 namespace incontext::simulate::detail {

@@ -5,9 +5,9 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/query_token.hpp"
+#include "incontext/simulate/classification/sphere_task_draw.hpp"
+#include "incontext/simulate/classification/voted_prediction.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
-#include "incontext/simulate/trials/sphere_task_draw.hpp"
-#include "incontext/simulate/trials/voted_prediction.hpp"
 #include "incontext/train/detail/each_row.hpp"
 
 namespace incontext::train::detail {

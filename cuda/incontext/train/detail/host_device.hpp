@@ -4,7 +4,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/engine/device.hpp"
-#include "incontext/simulate/types/device.hpp"
+#include "incontext/simulate/engine/device_types.hpp"
 
 namespace incontext::train::detail {
 

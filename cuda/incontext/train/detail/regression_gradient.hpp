@@ -6,8 +6,8 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/normal.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
-#include "incontext/simulate/trials/regression.hpp"
-#include "incontext/simulate/trials/regression_model.hpp"
+#include "incontext/simulate/regression/regression_model.hpp"
+#include "incontext/simulate/regression/regression_trial.hpp"
 #include "incontext/train/detail/each_row.hpp"
 
 namespace incontext::train::detail {

@@ -9,14 +9,15 @@
 /// and self-adjoint, tr(K f(B)) = tr(f(K) B), so that f(K) is the gradient of tr(K E[u u^T]) by B.
 namespace incontext::regression::detail {
 
-/// Centered scores, to leading order in 1/l: S B S + (tr(B S) + noise) S / l. The exact moment is (l - 1) / l times it.
+/// Centered scores, to leading order in 1/l: Sigma B Sigma + (tr(B Sigma) + noise) Sigma / l. The exact moment is
+/// (l - 1) / l times it.
 template <Real T>
 Matrix<T> centered_second_moment(const Matrix<T>& s, const Matrix<T>& b, const T& noise, const T& l) {
   const T spread = (trace_of_product<T>(b, s) + noise) / l;
   return product<T>(product<T>(s, b), s) + spread * s;
 }
 
-/// Scores that are not centered, Lambda = S + mu mu^T: (l - 1) / l Lambda B Lambda + F(B) / l + noise Lambda / l.
+/// Scores that are not centered, Lambda = Sigma + mu mu^T: (l - 1) / l Lambda B Lambda + F(B) / l + noise Lambda / l.
 template <Real T>
 Matrix<T> raw_second_moment(const Matrix<T>& lambda, const Vector<T>& mu, const Matrix<T>& b, const T& noise,
                             const T& l) {

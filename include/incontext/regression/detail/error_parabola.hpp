@@ -44,7 +44,7 @@ struct InputMoments {
 /// prediction through u = C p + v_y C_xe, where p = v_x + v_y w.
 template <Real T>
 struct ContextMoments {
-  Matrix<T> covariance;    ///< E[C]
+  Matrix<T> covariance;    ///< E[C_xx]
   Matrix<T> vector;        ///< E[u u^T]
   Vector<T> offset_third;  ///< E[(p . (xbar - mu_x)) C p], zero for symmetric laws
 };
@@ -64,11 +64,11 @@ AffineInTask<T> residual_task(const Attention<T>& attention, Offset offset) {
 
 /// E[(y_q - b - u^T M x_q / temperature)^2] for a query with label y_q = w . x_q + e_q, independent of the context:
 ///
-///   g_0 = s2 + tr(S R) + mu^T E[r r^T] mu  (+ (tr(B S) + v_y^2 s2) / l with the offset kept)
-///   g_1 = tr(S M^T E[C] E[p w^T]) + mu^T E[r p^T] E[C] M mu  (- offset_third^T M mu with the offset kept)
-///   g_2 = tr(M (S + mu mu^T) M^T E[u u^T])
+///   g_0 = s2 + tr(Sigma R) + mu^T E[r r^T] mu  (+ (tr(B Sigma) + v_y^2 s2) / l with the offset kept)
+///   g_1 = tr(Sigma M^T E[C_xx] E[p w^T]) + mu^T E[r p^T] E[C_xx] M mu  (- offset_third^T M mu with the offset kept)
+///   g_2 = tr(M (Sigma + mu mu^T) M^T E[u u^T])
 ///
-/// with mu, S of the inputs, R = E[w w^T], B = E[p p^T]; sums without cancellation when v_y = 1 and mu is large.
+/// with mu, Sigma of the inputs, R = E[w w^T], B = E[p p^T]; sums without cancellation when v_y = 1 and mu is large.
 template <Real T>
 InverseTemperatureParabola<T> error_parabola(const Attention<T>& attention, const InputMoments<T>& inputs,
                                              const TaskMoments<T>& task, const ContextMoments<T>& context,

@@ -13,7 +13,7 @@ namespace incontext::regression::detail {
 /// How E[u u^T] depends on the layer: its gradients by B = E[p p^T] and by the values' noise v_y^2 s2.
 template <Real T>
 struct ContextSlopes {
-  Matrix<T> by_value_square;  ///< of tr(K E[u u^T]) with K = M (S + mu mu^T) M^T
+  Matrix<T> by_value_square;  ///< of tr(K E[u u^T]) with K = M (Sigma + mu mu^T) M^T
   T by_value_noise;
 };
 

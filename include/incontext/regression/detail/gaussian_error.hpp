@@ -13,8 +13,8 @@
 /// The error of approximate softmax on Gaussian inputs, from the moments of a context.
 namespace incontext::regression::detail {
 
-/// The leading order in 1/l of E[C] and E[u u^T] for Gaussian inputs. Both are (l - 1) / l times this, exactly:
-/// l C is Wishart(l - 1, S), and arXiv 2511.01292 Lemma G.1 (86) gives its second moment.
+/// The leading order in 1/l of E[C_xx] and E[u u^T] for Gaussian inputs. Both are (l - 1) / l times this, exactly:
+/// l C_xx is Wishart(l - 1, Sigma), and arXiv 2511.01292 Lemma G.1 (86) gives its second moment.
 template <Real T>
 ContextMoments<T> leading_context(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t l) {
   const Matrix<T>& s = task.input_covariance();
@@ -31,7 +31,7 @@ InverseTemperatureParabola<T> gaussian_error(const Attention<T>& attention, cons
                            {task.task_mean(), task.task_covariance(), task.noise_variance()}, context, l, offset);
 }
 
-/// The exact E[C] and E[u u^T].
+/// The exact E[C_xx] and E[u u^T].
 template <Real T>
 ContextMoments<T> exact_context(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t l) {
   const T degrees = math::from_count<T>(l - 1) / math::from_count<T>(l);

@@ -29,15 +29,16 @@ void require_query_included_domain(std::string_view where, const Attention<T>& a
 }
 
 /// The error with the query included, from the parabola of the same attention with the query excluded and the offset
-/// removed, whose linear and quadratic coefficients are c_1 and c_2. With n = l + 1, v = v_y, N = M S M^T and the
-/// variance of the averaged labels h = (tr(S R) + s2) / l:
+/// removed, whose linear and quadratic coefficients are c_1 and c_2. With n = l + 1, v = v_y, N = M Sigma M^T and the
+/// variance of the averaged labels h = (tr(Sigma R) + s2) / l:
 ///
-///   g_0 = s2 + tr(S R)                                            [+ (l/n)^2 v^2 h]
-///   g_1 = (l/n) c_1 + (v/n^2) tr(S M^T S R)                       [+ (l^2/n^3) v^2 tr(M S) h]
-///   g_2 = (l/n)^2 c_2 + 2 (l/n^3) v tr(N S E[w u^T])
-///         + (l^2/n^4) v^2 ((tr(MS)^2 + tr(MSMS) + tr(NS)) h + (tr(NS) (tr(SR) + s2) + 2 tr(SNSR)) / l^2)
+///   g_0 = s2 + tr(Sigma R)                                        [+ (l/n)^2 v^2 h]
+///   g_1 = (l/n) c_1 + (v/n^2) tr(Sigma M^T Sigma R)               [+ (l^2/n^3) v^2 tr(M Sigma) h]
+///   g_2 = (l/n)^2 c_2 + 2 (l/n^3) v tr(N Sigma E[w u^T])
+///         + (l^2/n^4) v^2 ((tr(M Sigma)^2 + tr(M Sigma M Sigma) + tr(N Sigma)) h
+///                          + (tr(N Sigma) (tr(Sigma R) + s2) + 2 tr(Sigma N Sigma R)) / l^2)
 ///
-/// The bracketed terms belong to the offset and are added where it is kept; S E[w u^T] = ((l-1)/l) v S R S.
+/// The bracketed terms belong to the offset and are added where it is kept; Sigma E[w u^T] = ((l-1)/l) v Sigma R Sigma.
 template <Real T>
 InverseTemperatureParabola<T> query_included_error(const InverseTemperatureParabola<T>& without_query,
                                                    const Attention<T>& attention, const LinearTask<T>& task,

@@ -41,7 +41,7 @@ class ReadQueries {
             {ge.transpose() * valued, Vector<T>::Zero(e.rows())}};
   }
 
-  /// E (w . x - p . (mu + a_0 S M x))^2, as a sum of squares.
+  /// E (w . x - p . (mu + a_0 Sigma M x))^2, as a sum of squares.
   T missed(const T& slope) const {
     const Matrix<T>& g = white_.key_query;
     const Vector<T>& nu = white_.input_mean;

@@ -6,7 +6,7 @@
 
 namespace incontext::regression::detail {
 
-/// (S + ridge W^-1)^-1 = C (C^T S C + ridge I)^-1 C^T with W = C C^T, which needs no inverse of W.
+/// (Sigma + ridge W^-1)^-1 = C (C^T Sigma C + ridge I)^-1 C^T with W = C C^T, which needs no inverse of W.
 template <Real T>
 Matrix<T> ridge_inverse(const Matrix<T>& s, const Eigen::LLT<Matrix<T>>& w, const T& ridge) {
   const Matrix<T> c = w.matrixL();

@@ -34,7 +34,7 @@ struct WeightedMoments {
 
   /// E f (h (zeta zeta^T - I) - 2 H zeta zeta^T) for h = zeta^T H zeta with H symmetric: E f_i' h zeta_j by Stein's
   /// lemma.
-  Matrix<T> pull(const Matrix<T>& h) const {
+  Matrix<T> stein_average(const Matrix<T>& h) const {
     const Matrix<T> whole = T(2.0) * h.cwiseProduct(fourth);
     Matrix<T> result = whole - T(2.0) * h * second.asDiagonal();
     result.diagonal() += fourth * h.diagonal();
@@ -113,8 +113,8 @@ class SoftmaxGradient {
     Vector<T> ipr = averages_.ipr.second;
     ipr.array() -= averages_.ipr.mean;
     const Matrix<T> stein = white_.value_variance() * Matrix<T>(ipr.asDiagonal()) +
-                            T(2.0) * averages_.mean.pull(in_eigenvectors(symmetric)) -
-                            averages_.square.pull(in_eigenvectors(value_form()));
+                            T(2.0) * averages_.mean.stein_average(in_eigenvectors(symmetric)) -
+                            averages_.square.stein_average(in_eigenvectors(value_form()));
     const Matrix<T>& e = spectrum_.eigenvectors();
     const Matrix<T> by_scores =
         product<T>(product<T>(product<T>(g, e), Matrix<T>(spectrum_.eigenvalues().cwiseInverse().asDiagonal() * stein)),

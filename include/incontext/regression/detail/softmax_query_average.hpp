@@ -53,9 +53,9 @@ T place_of_radius(const T& r) {
 /// differences a_0 - a and a_0^2 - b, which are small where `without_context` is already near the error.
 template <Real T>
 struct QueryTerms {
-  T without_context;  // error if the weighted mean of the inputs were a_0 S M x_q
+  T without_context;  // error if the weighted mean of the inputs were a_0 Sigma M x_q
   T reference;        // a_0
-  T value_variance;   // v^2 s2 + tr(B S), the variance of what the weights multiply
+  T value_variance;   // v^2 s2 + tr(B Sigma), the variance of what the weights multiply
 };
 
 /// The reference a_0: the slope of the linear map where the weights are so flat that a and b are near their limits

@@ -43,11 +43,11 @@ class WeightedChiSquareContour {
   /// Of K(y) = (y - 1) q / 2 - (1/2) sum log f_j - (1/2) sum nu_j^2 (1 - 1/f_j), f_j = 1 - rho_j + rho_j y, y > 0 real,
   /// lambda_max = 1.
   struct Saddle {
-    T exponent;        // K
-    Vector<T> factor;  // f_j
-    Vector<T> slopes;  // w_j = rho_j / f_j
-    Vector<T> pull;    // m_j = nu_j^2 / f_j
-    T curvature;       // 2 K'' = sum (1 + 2 m_j) w_j^2
+    T exponent;            // K
+    Vector<T> factor;      // f_j
+    Vector<T> slopes;      // w_j = rho_j / f_j
+    Vector<T> noncentral;  // m_j = nu_j^2 / f_j
+    T curvature;           // 2 K'' = sum (1 + 2 m_j) w_j^2
   };
 
   /// One point of the contour: the complex number to multiply, and the complex numbers 1 / f_j.
@@ -64,7 +64,7 @@ class WeightedChiSquareContour {
     Saddle saddle{};
     for (int i = 0; i < 200; ++i) {
       place(saddle, Vector<T>(rest + y * share_));
-      const T step = (saddle.slopes.dot((T(1.0) + saddle.pull.array()).matrix()) - q) / saddle.curvature;
+      const T step = (saddle.slopes.dot((T(1.0) + saddle.noncentral.array()).matrix()) - q) / saddle.curvature;
       y += step;
       if (!(T(4.0) * Eigen::NumTraits<T>::epsilon() * y < step)) break;
     }
@@ -80,14 +80,14 @@ class WeightedChiSquareContour {
   void place(Saddle& saddle, Vector<T> factor) const {
     saddle.factor = std::move(factor);
     saddle.slopes = share_.cwiseQuotient(saddle.factor);
-    saddle.pull = mean_.cwiseAbs2().cwiseQuotient(saddle.factor);
-    saddle.curvature = ((T(1.0) + T(2.0) * saddle.pull.array()) * saddle.slopes.array().square()).sum();
+    saddle.noncentral = mean_.cwiseAbs2().cwiseQuotient(saddle.factor);
+    saddle.curvature = ((T(1.0) + T(2.0) * saddle.noncentral.array()) * saddle.slopes.array().square()).sum();
   }
 
   /// The parabola y = y_0 + i t - c t^2 of steepest descent, made flatter where it would pass so near to the essential
   /// singularity of a coordinate with a large mean that |e^K| grows there.
   static T bend(const T& q, const Saddle& saddle) {
-    const auto w = saddle.slopes.array(), m = saddle.pull.array();
+    const auto w = saddle.slopes.array(), m = saddle.noncentral.array();
     T c = ((T(1.0) + T(3.0) * m) * w.cube()).sum() / (T(3.0) * saddle.curvature);
     const T apart = T(5.8);  // 3 + 2 sqrt 2: the real part of 1/f_j grows nowhere faster than the rest falls
     for (Eigen::Index j = 0; j < w.size(); ++j) {
@@ -103,7 +103,7 @@ class WeightedChiSquareContour {
     using std::log;
     const Eigen::Array<T, Eigen::Dynamic, 1> x = T(1.0) - c * t * t * saddle.slopes.array();
     const Eigen::Array<T, Eigen::Dynamic, 1> square = x.square() + (t * saddle.slopes.array()).square();
-    return (saddle.pull.array() * (x / square - T(1.0)) - square.log() / T(2.0)).sum() / T(2.0) -
+    return (saddle.noncentral.array() * (x / square - T(1.0)) - square.log() / T(2.0)).sum() / T(2.0) -
            c * t * t * q / T(2.0);
   }
 
@@ -138,8 +138,8 @@ class WeightedChiSquareContour {
     Vector<T> re(d), im(d);  // of 1 / f_j
     for (Eigen::Index j = 0; j < d; ++j) {
       const T x = T(1.0) + saddle.slopes(j) * real_part, y = saddle.slopes(j) * t, square = x * x + y * y;
-      log_size += saddle.pull(j) / T(2.0) * (x / square - T(1.0)) - log(square) / T(4.0);
-      phase -= (saddle.pull(j) * y / square + atan2(y, x)) / T(2.0);
+      log_size += saddle.noncentral(j) / T(2.0) * (x / square - T(1.0)) - log(square) / T(4.0);
+      phase -= (saddle.noncentral(j) * y / square + atan2(y, x)) / T(2.0);
       re(j) = x / square / saddle.factor(j);
       im(j) = -y / square / saddle.factor(j);
     }

@@ -8,8 +8,8 @@
 
 namespace incontext::regression::detail {
 
-/// The layer and the law in the coordinates of white inputs, x = L zeta with S = L L^T and zeta normal with covariance
-/// I: G = L^T M L, P = L^T R L, and L^T of the tasks' mean, of v_x; L^-1 of the inputs' mean.
+/// The layer and the law in the coordinates of white inputs, x = L zeta with Sigma = L L^T and zeta normal with
+/// covariance I: G = L^T M L, P = L^T R L, and L^T of the tasks' mean, of v_x; L^-1 of the inputs' mean.
 template <Real T>
 struct WhiteAttention {
   Matrix<T> key_query, task, task_covariance;

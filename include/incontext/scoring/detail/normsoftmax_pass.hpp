@@ -115,7 +115,7 @@ struct NormSoftmaxPass {
   }
 
   /// (z - mean) . y / D^2 over all rows.
-  INCONTEXT_HD T pull(MatrixView<const T> scores, MatrixView<const T> cotangent) const {
+  INCONTEXT_HD T project(MatrixView<const T> scores, MatrixView<const T> cotangent) const {
     Sum<T> sum;
     for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
       const Row<const T> row = scores.row(r);

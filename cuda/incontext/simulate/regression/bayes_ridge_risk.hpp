@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+
+#include "incontext/core/contracts.hpp"
+#include "incontext/regression/linear_task.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
+#include "incontext/simulate/engine/factors.hpp"
+#include "incontext/simulate/engine/rounding.hpp"
+#include "incontext/simulate/engine/run.hpp"
+#include "incontext/simulate/regression/bayes_ridge_run.hpp"
+#include "incontext/simulate/regression/bayes_ridge_trial.hpp"
+
+namespace incontext::simulate {
+
+/// The Bayes risk of in-context regression: the risk of the posterior mean given the inputs, averaged over contexts.
+///
+/// \f[ \sigma^2 + E\,\mathrm{tr}(\Lambda P) \f]
+///
+///     const auto risk = simulate::bayes_ridge_risk(task, 40, {.seed = 1, .trials = 65536}).estimates[0];
+///
+/// Source    arXiv 2511.01292 eqs. (11), (23)-(32); regression::bayes_risk_deterministic_equivalent is its limit.
+/// Shapes    one estimate.
+/// Units     label units squared.
+/// Domain    context_length >= 2, noise_variance > 0.
+/// Errors    std::invalid_argument for context_length or options, std::domain_error for the noise variance.
+/// Accuracy  standard error in the result, and a bound on its rounding; double throughout:
+///           tests/simulate/regression/bayes_ridge_risk.cpp.
+/// Random    bits depend on seed and number of trials alone.
+/// Runs on   serial, OpenMP, TBB, CUDA
+inline Simulation bayes_ridge_risk(const regression::LinearTask<double>& task, std::int64_t context_length,
+                                   const Options& options) {
+  validate(options);
+  detail::require_ridge("simulate::bayes_ridge_risk", context_length, task.noise_variance());
+  const regression::Matrix<double> prior = detail::plain_cholesky(task.task_covariance());
+  const regression::Matrix<double> input = detail::plain_cholesky(task.input_covariance());
+  const regression::Matrix<double> transform = detail::plain_product(prior.transpose(), input);
+  return detail::run_ridge(
+      transform, detail::plain_product(prior.transpose(), detail::plain_product(task.input_second_moment(), prior)),
+      task.noise_variance(), static_cast<double>(context_length) * transform.squaredNorm(), options,
+      [&](const double* numbers) {
+        return GaussianGram{numbers, context_length};
+      });
+}
+
+/// The Bayes risk when context and query are rows of a data set, drawn with replacement.
+///
+/// Source    as above, for the uniform law on the rows.
+/// Shapes    (rows: n x d, task_covariance: d x d) -> one estimate
+/// Units     label units squared.
+/// Domain    as above; task_covariance positive definite; the rows' second moment positive definite.
+/// Errors    std::invalid_argument for context_length, options or shapes; std::domain_error for noise_variance, or for
+///           a matrix that is not positive definite.
+/// Accuracy  standard error in the result, and a bound on its rounding; double throughout:
+///           tests/simulate/regression/bayes_ridge_risk.cpp.
+/// Random    bits depend on seed and number of trials alone.
+/// Runs on   serial, OpenMP, TBB, CUDA
+inline Simulation bayes_ridge_risk_on_rows(const regression::Matrix<double>& rows,
+                                           const regression::Matrix<double>& task_covariance, double noise_variance,
+                                           std::int64_t context_length, const Options& options) {
+  constexpr auto where = "simulate::bayes_ridge_risk_on_rows";
+  validate(options);
+  detail::require_ridge(where, context_length, noise_variance);
+  regression::require_positive_definite(where, "task_covariance", task_covariance, rows.cols());
+  require_at_least(where, "rows.rows()", rows.rows(), Eigen::Index{1});
+  const regression::Matrix<double> second_moment =
+      detail::plain_product(rows.transpose(), rows) / static_cast<double>(rows.rows());
+  const regression::Matrix<double> centered = rows.rowwise() - detail::plain_mean(rows).transpose();
+  regression::require_positive_definite(where, "rows' second moment", second_moment, rows.cols());
+  const regression::Matrix<double> prior = detail::plain_cholesky(task_covariance);
+  const regression::Matrix<double> transformed = detail::plain_product(centered, prior);
+  const double share = static_cast<double>(context_length) / static_cast<double>(rows.rows());
+  return detail::run_ridge(transformed,
+                           detail::plain_product(prior.transpose(), detail::plain_product(second_moment, prior)),
+                           noise_variance, share * transformed.squaredNorm(), options, [&](const double* numbers) {
+                             return RowGram{numbers, static_cast<std::uint32_t>(rows.rows()), context_length};
+                           });
+}
+
+}  // namespace incontext::simulate

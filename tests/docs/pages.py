@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""pages.py ROOT: what the pages and the blocks of the headers name is there, and what they quote is what is compiled.
+
+  * README has at most 130 lines, and its two commands are those that .ci/run begins with.
+  * A relative link of a page leads to a file or folder of the tree and, after a #, to a heading of that page.
+  * Every page of docs/ can be reached from docs/index.md.
+  * The tests and pages that a header names are there. The `spec` of a case of the reference values is a section of docs/theory/.
+  * README's first program is that of a consumer project; docs/torch.md's is another's; every program of tests/docs/ and of
+    examples/first_steps/ and what it prints is quoted by a page; each room has a first program of 15 to 30 lines.
+
+No packaged checker of links reads the headings of Markdown or the comments of C++.
+"""
+import functools
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+os.chdir(sys.argv[1])
+breaches = []
+
+
+def breach(where, what):
+    breaches.append(f"{where}: {what}")
+
+
+def numbered_prose(page):
+    """The lines of a page outside of its blocks of code, with their numbers."""
+    code = False
+    for number, line in enumerate(Path(page).read_text().splitlines(), 1):
+        if line.startswith("```"):
+            code = not code
+        elif not code:
+            yield number, line
+
+
+@functools.cache
+def headings(page):
+    """What may follow a #, as forges make it of a heading."""
+    titles = [line.lstrip("#").strip() for _, line in numbered_prose(page) if re.match(r"#+ ", line)]
+    titles = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower() for title in titles]
+    return {re.sub(r"[^\w -]", "", title).replace(" ", "-") for title in titles}
+
+
+def check_target(where, target, section):
+    if not os.path.exists(target):
+        breach(where, f"there is no {target}")
+    elif section and target.endswith(".md") and section not in headings(target):
+        breach(where, f"{target} has no heading {section}")
+
+
+def check_links(pages):
+    linked = {}
+    for page in pages:
+        for number, line in numbered_prose(page):
+            for link in re.findall(r"\]\(([^) ]+)\)", line):
+                if re.match(r"(https?|mailto):", link):
+                    continue
+                target, _, section = link.partition("#")
+                target = os.path.normpath(os.path.join(os.path.dirname(page), target)) if target else page
+                check_target(f"{page}:{number}", target, section)
+                linked.setdefault(page, set()).add(target)
+    reached, waiting = set(), ["docs/index.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached:
+            reached.add(page)
+            waiting += [target for target in linked.get(page, ()) if target.endswith(".md")]
+    for page in pages:
+        if page.startswith("docs/") and page not in reached:
+            breach(page, "cannot be reached from docs/index.md")
+
+
+def check_headers():
+    named = re.compile(r"\b(?:tests|docs)/[\w/]+(?:\.(?:cpp|md|sh|py|cu|txt)\b(?:#[a-z0-9_-]+)?)?")
+    for header in sorted([*Path("include").rglob("*.hpp"), *Path("cuda").rglob("*.hpp")]):
+        for number, line in enumerate(header.read_text().splitlines(), 1):
+            for link in named.findall(line.partition("//")[2]):
+                check_target(f"{header}:{number}", *link.partition("#")[::2])
+
+
+def check_reference_values():
+    for file in sorted(Path("tests/oracles").glob("*.json")):
+        for case in json.loads(file.read_text())["cases"]:
+            target, _, section = case.get("spec", "").partition("#")
+            if not (target.startswith("docs/theory/") and section):
+                breach(file, f"case {case.get('id', '')}: its spec is no section of docs/theory/: {case.get('spec')}")
+            else:
+                check_target(file, target, section)
+
+
+def without_first_line(source):
+    return Path(source).read_text().partition("\n")[2]
+
+
+def check_programs():
+    readme = Path("README.md").read_text()
+    blocks = re.findall(r"^```cpp\n(.*?)^```$", readme, re.M | re.S)
+    if blocks[:1] != [without_first_line("tests/consume/simulate.cpp")]:
+        breach("README.md", "its first program is not tests/consume/simulate.cpp")
+    if f"```cpp\n{without_first_line('tests/consume/torch.cpp')}```" not in Path("docs/torch.md").read_text():
+        breach("docs/torch.md", "tests/consume/torch.cpp is not in it")
+    pages = [page.read_text() for page in Path("docs").rglob("*.md")]
+    for source in sorted([*Path("tests/docs").glob("*.cpp"), *Path("examples/first_steps").glob("*.cpp")]):
+        printed = source.with_suffix(".txt")
+        for name, block in ((source, f"```cpp\n{without_first_line(source)}```"), (printed, f"```\n{printed.read_text()}```")):
+            if not any(block in page for page in pages):
+                breach(name, "no page of docs/ quotes it")
+    for room in sorted([*Path("include/incontext").iterdir(), *Path("cuda/incontext").iterdir()]):
+        if room.is_dir() and room.name != "adapters":  # docs/torch.md has its program
+            first = Path("examples/first_steps", room.name + ".cpp")
+            lines = len(first.read_text().splitlines()) if first.exists() else 0
+            if not 15 <= lines <= 30:
+                breach(first, f"the first program of {room} has {lines} lines, not 15 to 30")
+
+
+def check_readme():
+    readme = Path("README.md").read_text()
+    if len(readme.splitlines()) > 130:
+        breach("README.md", "over 130 lines; move the rest to a page of docs/")
+    typed = re.search(r"^## Two commands.*?^```sh\n(.*?)^```", readme, re.M | re.S)
+    typed = [line.partition("#")[0].strip() for line in typed[1].splitlines()] if typed else []
+    run = [line for line in Path(".ci/run").read_text().splitlines() if line and not re.match(r"#|set |cd ", line)]
+    if typed != ["scripts/verify", "scripts/test"] or run[:2] != typed:
+        breach("README.md", f"its two commands are {typed}, those that .ci/run begins with {run[:2]}")
+
+
+def tracked_pages():
+    pages = [*Path(".").glob("*.md"), *Path("docs").rglob("*.md")]
+    return sorted(str(page) for page in pages)
+
+
+check_readme()
+check_links(tracked_pages())
+check_headers()
+check_reference_values()
+check_programs()
+print("\n".join(breaches))
+sys.exit(f"{len(breaches)} breaches" if breaches else 0)
