@@ -447,9 +447,10 @@ std::set<std::string> anchors_of(const std::filesystem::path& page) {
   return anchors;
 }
 
-/// A report's arguments but for those that differ where only the seed does.
+/// A report's arguments but for the seed, what a run is not changed by, and the methods, of which a second recording may
+/// leave out those that no rule asks about again.
 Json without_seed(Json arguments) {
-  for (const char* name : {"seed", "output", "threads"}) arguments.erase(name);
+  for (const char* name : {"seed", "output", "threads", "methods"}) arguments.erase(name);
   return arguments;
 }
 

@@ -1,11 +1,6 @@
 #!/bin/bash
-<<<<<<< HEAD
-# extract.sh ROOT FILE: writes the snippets of the headers as one source file. Every header of simulate/ that a user
-# includes has one; that of distributed.hpp, which needs MPI, is a program of docs/scaling.md.
-=======
 # extract.sh ROOT FILE: writes the snippets of the headers as one source file. Every header that a front door of
 # simulate/ includes has one; that of distributed.hpp, which needs MPI, is a program of docs/scaling.md.
->>>>>>> house
 set -euo pipefail
 cd "$1"
 for header in $(sed -nE 's:^#include "(.*)":cuda/\1:p' cuda/incontext/simulate/*.hpp) cuda/incontext/simulate/engine/devices.hpp; do
