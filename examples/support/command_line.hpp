@@ -170,16 +170,16 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options);
 /// run, so that it can be resumed, and the part of it that is to be computed.
 void add_run_options(CLI::App& app, SimulationOptions& options);
 
-/// `--no-simulation`, for programs whose tables have exact values.
+/// `--no-simulation`, for subcommands whose tables have exact values.
 void add_no_simulation_option(CLI::App& app, SimulationOptions& options);
 
 /// Of these, the files that keep a run and, if it can be divided, the part that is to be computed.
 void add_record_options(CLI::App& app, SimulationOptions& options, bool divides);
 
-/// Of these, those of programs that keep no record of their simulations: number of trials, seed, device and threads.
+/// Of these, those of subcommands that keep no record of their simulations: number of trials, seed, device and threads.
 void add_trial_options(CLI::App& app, SimulationOptions& options);
 
-/// Of these, those of programs without a number of trials: seed, device and threads.
+/// Of these, those of subcommands without a number of trials: seed, device and threads.
 void add_device_options(CLI::App& app, SimulationOptions& options);
 
 /// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a

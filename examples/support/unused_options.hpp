@@ -32,7 +32,7 @@ class UnusedOptions {
   std::vector<std::string> names_;
 };
 
-/// Adds the output options of programs whose runs can be stopped.
+/// Adds the output options of subcommands whose runs can be stopped.
 void add_partial_option(CLI::App& app, OutputOptions& output);
 
 /// The options of a simulation that have no effect because of its other options. The number of threads has an effect on

@@ -1,4 +1,4 @@
-// incontext verify: every claim of the five papers on trial. It runs its sibling programs, reads their reports, and
+// incontext verify: every claim of the five papers on trial. It runs other subcommands, reads their reports, and
 // decides about each claim with one family of all rows.
 
 #include "examples/incontext/subcommand.hpp"
@@ -73,7 +73,7 @@ Subcommand subcommand() {
   return {.name = "verify",
           .question = "Which claims of the five papers hold?",
           .description =
-              "The claims of the five papers on trial. Runs the other programs, a few at a time, reads their reports, "
+              "The claims of the five papers on trial. Runs other subcommands, a few at a time, reads their reports, "
               "and\n"
               "decides about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition "
               "are\n"
