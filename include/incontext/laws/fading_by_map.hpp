@@ -7,7 +7,7 @@
 
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/fading.hpp"
 #include "incontext/numerics/solve.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"

@@ -10,8 +10,8 @@
 #include "incontext/core/interval.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/numerics/quadrature.hpp"
 

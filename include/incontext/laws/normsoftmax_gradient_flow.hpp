@@ -7,7 +7,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/gaussian_row.hpp"
 #include "incontext/laws/gradient_flow.hpp"
 

@@ -11,8 +11,8 @@
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/detail/weight_search.hpp"
 #include "incontext/numerics/quadrature.hpp"
 
