@@ -29,7 +29,7 @@ INCONTEXT_CHOICE(incontext::training::NeedleRule, "training", "NeedleRule")
 INCONTEXT_CHOICE(incontext::training::RegressionParameters, "training", "RegressionParameters")
 INCONTEXT_RECORD(incontext::training::RegressionLayer, "training", "RegressionLayer", attention, inverse_temperature)
 
-/// Training on contexts that are drawn as they are needed: the layers of incontext-train, with its bits.
+/// Training on contexts that are drawn as they are needed: the layers of incontext train, with its bits.
 namespace incontext::python {
 
 namespace {

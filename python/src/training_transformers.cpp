@@ -43,7 +43,7 @@ INCONTEXT_RECORD(incontext::training::ReasoningMeasurement, "training", "Reasoni
                  held_out_loss, held_out_standard_error, held_out_accuracy, entropy, query_gradient, key_gradient,
                  value_gradient)
 
-/// The transformers of incontext-train, with its bits: sequences of the affine task, of quantifiers, of the sphere task
+/// The transformers of incontext train, with its bits: sequences of the affine task, of quantifiers, of the sphere task
 /// or of one's own, and the reasoning task.
 namespace incontext::python {
 

@@ -107,14 +107,14 @@ while read -r header; do
     done < <(grep -oE '[a-z]+::detail\b' <<<"$text" | sed 's/::detail//')
   done < <(sed -E 's://.*$::' "$header" | grep -nE '[a-z]+::detail\b' || true)
 done < <(headers include cuda)
-# What a program includes in every file means the same in each of its editions: no Thrust, no back end's macro.
+# What a program includes in every file means the same in each of its builds: no Thrust, no back end's macro.
 while read -r header; do
   while IFS= read -r hit; do breach "$header:$hit: *_types.hpp and engine/records/ must not depend on a back end"; done < <(
     grep -nE '\b(thrust|cuda_runtime|INCONTEXT_SIMULATE_[A-Z]+)' "$header" || true
   )
 done < <(headers cuda/incontext/simulate | grep -E "$plain")
-# The files of a program are compiled once for all editions, but for its simulator.cpp and what that shares with others;
-# the size of the memory is no back end's.
+# The files of a subcommand are compiled once for every instruction set and for CUDA, but for its simulator.cpp and what
+# that shares with others; the size of the memory is no back end's.
 while IFS=: read -r file line text; do
   breach "$file:$line: only simulator.cpp may include $text"
 done < <(grep -nE '^#include [<"]incontext/(simulate|apply)[./]' -r examples --include='*.[ch]pp' 2>/dev/null |

@@ -25,7 +25,7 @@ done
 for folder in cuda/incontext/simulate/*/; do
   folder=${folder%/}
   [ "${folder##*/}" != engine ] && [ -d "$folder" ] || continue
-  [ -f "$folder.hpp" ] || { breach "$folder.hpp:1: the front door of ${folder##*/} does not exist"; continue; }
+  [ -f "$folder.hpp" ] || { breach "$folder.hpp:1: the umbrella header of ${folder##*/} does not exist"; continue; }
   reached=$folder.hpp
   while :; do
     more=$({ printf '%s\n' $reached; sed -nE "s:^#include \"(${folder#cuda/}/[^\"]*)\":cuda/\1:p" $reached; } | sort -u)

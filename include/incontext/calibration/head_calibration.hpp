@@ -122,6 +122,8 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
 
 /// Every head of a model: calibrate_head, on several threads, and then judge_heads.
 ///
+/// `level` is the family-wise probability of a false alarm, over the predictions of all heads together.
+///
 /// Source    as calibrate_head.
 /// Shapes    measurements: m heads -> m conclusions in the same order
 /// Units     as HeadCalibration.

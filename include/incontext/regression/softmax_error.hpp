@@ -36,6 +36,8 @@ namespace incontext::regression {
 /// functions of q alone. So the average over the query is one over q: densities of a weighted sum of noncentral chi
 /// squares, by quadrature. Softmax sees the scores' mean k . mu in none of them.
 ///
+/// `tolerance` is the relative error at which the quadrature ends.
+///
 /// Source    derived: docs/theory/regression.md#softmax-error.
 /// Shapes    (attention: d, task: d, context_length l, map) -> scalar; query: whether the query attends to itself, too
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.

@@ -73,7 +73,7 @@ AffineRisks<T> affine_risks(const AffineTask<T>& task);
 /// phi is the standard normal density, Q its upper tail, and B = bound.
 ///
 /// For sigma_F = 4 to 10 one bound fits 17 of the 21 rows of Tables 1 and 4 of arXiv 2508.14685 within 40%. It does not
-/// fit SSA's, that of Llama and those of two small models: incontext-tasks --figure boundary prints every row.
+/// fit SSA's, that of Llama and those of two small models: incontext tasks --figure boundary prints every row.
 ///
 /// Source    derived: docs/theory/training.md#clipped-answers.
 /// Units     label units squared; bound in label units.

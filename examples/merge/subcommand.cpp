@@ -1,9 +1,10 @@
-// incontext-merge: unites the records of all parts of a run, which programs write with --part, to that of the whole.
+// incontext merge: unites the records of all parts of a run, which programs write with --part, to that of the whole.
 
 #include <incontext/simulate/engine/records/united_records.hpp>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,10 +15,9 @@
 #include "examples/support/record_file.hpp"
 #include "examples/support/text.hpp"
 
-namespace {
+namespace incontext::examples::merge {
 
-using namespace incontext;
-using namespace incontext::examples;
+namespace {
 
 int merge(const std::vector<std::string>& files, const std::string& output) {
   std::error_code error;
@@ -41,23 +41,29 @@ int merge(const std::vector<std::string>& files, const std::string& output) {
   return exit_agreement;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+struct MergeOptions {
   std::vector<std::string> files;
   std::string output;
-  return run_program(
-      {.name = "incontext-merge",
-       .description =
-           "Unites the records of all parts of a run (--part I/N --checkpoint FILE) to the record of the whole\n"
-           "run, from which the program prints its report by --resume, with the bits of one run.\n"
-           "Exit code: 0 united, 2 bad input: parts that are missing, given twice, unfinished, altered or of\n"
-           "different runs.",
-       .footer = "\nExample:\n  incontext-merge part-*.json --output whole.json\n"},
-      argc, argv,
-      [&](CLI::App& app) {
-        add_files(app, "files", files, "The records of all parts, in any order");
-        add_written(app, "--output", output, "The record of the whole run; a new file")->required();
-      },
-      [&](const CLI::App&) { return merge(files, output); });
+};
+
+}  // namespace
+
+Subcommand subcommand() {
+  const auto options = std::make_shared<MergeOptions>();
+  return {.name = "merge",
+          .question = "How do the parts of a divided run become one record?",
+          .description =
+              "Unites the records of all parts of a run (--part I/N --checkpoint FILE) to the record of the whole\n"
+              "run, from which the program prints its report by --resume, with the bits of one run.\n"
+              "Exit code: 0 united, 2 bad input: parts that are missing, given twice, unfinished, altered or of\n"
+              "different runs.",
+          .footer = "\nExample:\n  incontext merge part-*.json --output whole.json\n",
+          .add_options =
+              [options](CLI::App& app) {
+                add_files(app, "files", options->files, "The records of all parts, in any order");
+                add_written(app, "--output", options->output, "The record of the whole run; a new file")->required();
+              },
+          .body = [options](const CLI::App&) { return merge(options->files, options->output); }};
 }
+
+}  // namespace incontext::examples::merge

@@ -1,19 +1,16 @@
-// incontext-verify: every claim of the five papers on trial. It runs its sibling programs, reads their reports, and
+// incontext verify: every claim of the five papers on trial. It runs other subcommands, reads their reports, and
 // decides about each claim with one family of all rows.
 
-#include "examples/support/command_line.hpp"
-#include "examples/support/deliver.hpp"
-#include "examples/support/report.hpp"
+#include "examples/incontext/subcommand.hpp"
 #include "examples/verify/edition.hpp"
 #include "examples/verify/options.hpp"
 #include "examples/verify/pages.hpp"
 #include "examples/verify/soak.hpp"
 #include "examples/verify/tables.hpp"
 
-namespace {
+namespace incontext::examples::verify {
 
-using namespace incontext::examples;
-using namespace incontext::examples::verify;
+namespace {
 
 /// The rows are for machines; the text has a line per claim.
 bool has_rows(const VerifyOptions& o) { return o.output.format != Format::table; }
@@ -62,8 +59,7 @@ int run_soak(VerifyOptions& o, Report report) {
 }
 
 int run(const CLI::App& app, VerifyOptions& o) {
-  const UnusedOptions unused = complete(app, o);
-  Report report{.program = "incontext-verify", .command = command_of(app), .arguments = unused.arguments()};
+  Report report = report_on(app, complete(app, o));
   if (o.soak > 0) return run_soak(o, std::move(report));
   if (!o.list) return run_ledger(o, std::move(report));
   report.tables.push_back(list_table(claims_of(o), o.registry));
@@ -72,23 +68,26 @@ int run(const CLI::App& app, VerifyOptions& o) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  VerifyOptions options;
-  return run_program(
-      {.name = "incontext-verify",
-       .description =
-           "The claims of the five papers on trial. Runs the other programs, a few at a time, reads their reports, "
-           "and\n"
-           "decides about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition "
-           "are\n"
-           "one family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is "
-           "rejected\n"
-           "is tried again with another seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
-           std::string(exit_codes_help),
-       .footer = "\nExamples:\n"
-                 "  incontext-verify --page ledger.html\n"
-                 "  incontext-verify --claim temperature/theorem-4.2,normsoftmax/figure-5\n"
-                 "  incontext-verify --paper 2501.19399 --edition full --output ssmax.json\n"},
-      argc, argv, [&](CLI::App& app) { add_verify_options(app, options); },
-      [&](const CLI::App& app) { return run(app, options); });
+Subcommand subcommand() {
+  const auto options = std::make_shared<VerifyOptions>();
+  return {.name = "verify",
+          .question = "Which claims of the five papers hold?",
+          .description =
+              "The claims of the five papers on trial. Runs other subcommands, a few at a time, reads their reports, "
+              "and\n"
+              "decides about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition "
+              "are\n"
+              "one family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is "
+              "rejected\n"
+              "is tried again with another seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
+              std::string(exit_codes_help),
+          .footer =
+              "\nExamples:\n"
+              "  incontext verify --page ledger.html\n"
+              "  incontext verify --claim temperature/theorem-4.2,normsoftmax/figure-5\n"
+              "  incontext verify --paper 2501.19399 --edition full --output ssmax.json\n",
+          .add_options = [options](CLI::App& app) { add_verify_options(app, *options); },
+          .body = [options](const CLI::App& app) { return run(app, *options); }};
 }
+
+}  // namespace incontext::examples::verify

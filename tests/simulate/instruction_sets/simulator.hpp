@@ -6,8 +6,8 @@
 
 namespace incontext::testing {
 
-/// The smallest simulator with editions: what simulates, memory that crosses the library's border, and an exception.
-class EditionSimulator {
+/// The smallest simulator for several instruction sets: what simulates, memory that crosses the library's border, and an exception.
+class InstructionSetSimulator {
  public:
   std::string instructions() const;
   /// The bits of the mean fourth power of normals, in float.

@@ -1,4 +1,4 @@
-// incontext-calibrate: what a head of a real model does, whether the laws of normal rows describe it, and which inverse
+// incontext calibrate: what a head of a real model does, whether the laws of normal rows describe it, and which inverse
 // temperature keeps it the same in longer rows; all from its raw attention scores.
 
 #include <optional>
@@ -8,9 +8,9 @@
 #include "examples/calibrate/options.hpp"
 #include "examples/calibrate/plot.hpp"
 #include "examples/calibrate/tables.hpp"
-#include "examples/support/command_line.hpp"
-#include "examples/support/deliver.hpp"
-#include "examples/support/report.hpp"
+#include "examples/incontext/subcommand.hpp"
+
+namespace incontext::examples::calibrate {
 
 namespace {
 
@@ -47,8 +47,7 @@ void add_detail(Report& report, const CalibrateOptions& o, const MappedScores& s
 }
 
 Report report_of(const CLI::App& app, CalibrateOptions& options) {
-  const UnusedOptions unused = check_combination(app, options);
-  Report report{.program = "incontext-calibrate", .command = command_of(app), .arguments = unused.arguments()};
+  Report report = report_on(app, check_combination(app, options));
   const MappedScores scores(options.scores);
   const auto place = detailed_head(options, scores);
   const auto measured = measure(scores, options);
@@ -62,10 +61,10 @@ Report report_of(const CLI::App& app, CalibrateOptions& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  CalibrateOptions options;
-  return run_program(
-      {.name = "incontext-calibrate",
+Subcommand subcommand() {
+  return reporting<CalibrateOptions>(
+      {.name = "calibrate",
+       .question = "What do the heads of your own model do, and which temperature suits longer rows?",
        .description =
            "What do the heads of a model do, and at which temperature? Reads raw attention scores (before softmax),\n"
            "measures the law of the scores in a row and of the weights, and puts beside them what the laws of rows of\n"
@@ -75,9 +74,10 @@ int main(int argc, char** argv) {
            "longer rows. A score of -inf, or a large negative one (at most -5000, such as -1e4), masks a key.\n"
            "Exit code: 0 the report is complete, whatever it says about the heads, 2 bad input.",
        .footer = "\nExamples:\n"
-                 "  incontext-calibrate --scores scores.npy --causal\n"
-                 "  incontext-calibrate --scores scores.npy --causal --head 3,5 --gap 6 --plot head.svg\n"
-                 "  incontext-calibrate --scores scores.npy --format json --output heads.json\n"},
-      argc, argv, [&](CLI::App& app) { add_calibrate_options(app, options); },
-      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
+                 "  incontext calibrate --scores scores.npy --causal\n"
+                 "  incontext calibrate --scores scores.npy --causal --head 3,5 --gap 6 --plot head.svg\n"
+                 "  incontext calibrate --scores scores.npy --format json --output heads.json\n"},
+      add_calibrate_options, report_of);
 }
+
+}  // namespace incontext::examples::calibrate

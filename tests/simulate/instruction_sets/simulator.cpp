@@ -1,4 +1,4 @@
-#include "tests/simulate/editions/simulator.hpp"
+#include "tests/simulate/instruction_sets/simulator.hpp"
 
 #include <incontext/core/contracts.hpp>
 #include <incontext/core/host_device.hpp>
@@ -38,9 +38,9 @@ struct FourthPowerTrial {
   }
 };
 
-std::string EditionSimulator::instructions() const { return simulate::instructions(); }
+std::string InstructionSetSimulator::instructions() const { return simulate::instructions(); }
 
-std::string EditionSimulator::bits(std::int64_t trials) const {
+std::string InstructionSetSimulator::bits(std::int64_t trials) const {
   const auto run = simulate::run(FourthPowerTrial{}, {.seed = 3, .trials = trials});
   char text[64];
   std::snprintf(text, sizeof text, "%.6f %016llx", run.estimates[0].mean,
@@ -48,13 +48,13 @@ std::string EditionSimulator::bits(std::int64_t trials) const {
   return text;
 }
 
-Eigen::MatrixXd EditionSimulator::grown(Eigen::MatrixXd matrix) const {
+Eigen::MatrixXd InstructionSetSimulator::grown(Eigen::MatrixXd matrix) const {
   const double corner = matrix(0, 0);
   matrix = Eigen::MatrixXd::Constant(2 * matrix.rows() + 1, 2 * matrix.cols() + 1, corner);
   return matrix;
 }
 
-void EditionSimulator::refuse() const {
+void InstructionSetSimulator::refuse() const {
   throw_invalid_argument("testing::refuse", "is refused always", "anything", "another function");
 }
 

@@ -1,45 +1,39 @@
-// incontext-classify: in-context classification on the sphere by gradient descent, kernel gradient descent and softmax
+// incontext classify: in-context classification on the sphere by gradient descent, kernel gradient descent and softmax
 // attention. It prints closed forms beside simulations: which rule has the least loss, with which parameters, and
 // where.
 
+#include "examples/incontext/subcommand.hpp"
 #include "examples/classify/contexts.hpp"
 #include "examples/classify/controls.hpp"
 #include "examples/classify/figures.hpp"
 #include "examples/classify/options.hpp"
 #include "examples/classify/simulator.hpp"
-#include "examples/support/command_line.hpp"
-#include "examples/support/deliver.hpp"
-#include "examples/support/report.hpp"
+
+namespace incontext::examples::classify {
 
 namespace {
-
-using namespace incontext::examples;
-using namespace incontext::examples::classify;
 
 Report report_of(const CLI::App& app, ClassifyOptions& options) {
   const UnusedOptions unused = complete(app, options);
   require_possible_files(options);
-  Report report{.program = "incontext-classify", .command = command_of(app), .arguments = unused.arguments()};
+  Report report{.program = "incontext classify", .command = command_of(app), .arguments = unused.arguments()};
   state_used(options, report.arguments);
-  Judgment judgment;
-  Simulator simulator(options.simulation, options.search_trials, options.output.quiet);
   Controls controls;
-  ClassifyRun parts{options, simulator, judgment, controls};
-  report.tables = figure_tables(parts);
-  if (!controls.empty()) report.tables.push_back(controls.table());
-  if (!options.contexts_file.empty()) write_contexts(options, simulator);
-  report.run = simulator.summary();
-  judge(report, judgment);
-  controls.join(*report.verdict);
-  return report;
+  Simulator simulator(options.simulation, options.search_trials, options.output.quiet);
+  return judged(std::move(report), simulator, controls, [&](Report&, Judgment& judgment) {
+    ClassifyRun parts{options, simulator, judgment, controls};
+    std::vector<Table> tables = figure_tables(parts);
+    if (!options.contexts_file.empty()) write_contexts(options, simulator);
+    return tables;
+  });
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  ClassifyOptions options;
-  return run_program(
-      {.name = "incontext-classify",
+Subcommand subcommand() {
+  return reporting<ClassifyOptions>(
+      {.name = "classify",
+       .question = "Which rule classifies best in context: a gradient step, one with a kernel, or attention?",
        .description =
            "Classification in context: points of the sphere, labeled by the nearest of k hidden prototypes, as\n"
            "many of each class. One gradient step on them classifies a query: linear, with a kernel of width\n"
@@ -61,12 +55,13 @@ int main(int argc, char** argv) {
            "  --figure onset        the context length from which softmax gains by a kernel\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
-                 "  incontext-classify --dimension 2 --rule softmax --kappa 30 --gain 12\n"
-                 "  incontext-classify --figure 6 --svg boundaries.svg\n"
-                 "  incontext-classify --figure valley --dimension 10\n"
-                 "  incontext-classify --contexts contexts.npy --contexts-count 100 --rule linear --quiet\n"
+                 "  incontext classify --dimension 2 --rule softmax --kappa 30 --gain 12\n"
+                 "  incontext classify --figure 6 --svg boundaries.svg\n"
+                 "  incontext classify --figure valley --dimension 10\n"
+                 "  incontext classify --contexts contexts.npy --contexts-count 100 --rule linear --quiet\n"
                  "    (inputs: 100 contexts x 101 points x dimension, the query last; labels: integers, 100 x 101;\n"
                  "    drawn in double precision, while the run simulates in single, with normals of its own)\n"},
-      argc, argv, [&](CLI::App& app) { add_classify_options(app, options); },
-      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
+      add_classify_options, report_of);
 }
+
+}  // namespace incontext::examples::classify

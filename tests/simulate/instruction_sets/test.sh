@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The loader chooses the edition that the processor can run, every edition prints the same bits, and no instruction of a
-# newer processor is outside its own library.
+# The loader chooses the library that the processor can run, every library prints the same bits, and no instruction of a
+# newer processor is outside its own.
 #   test.sh PROGRAM
 set -euo pipefail
 program=$1
@@ -19,7 +19,7 @@ record=$(GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2 "$program" | tail -n +2)
 grep -q '^bits ' <<<"$record" || fail "no bits: $record"
 grep -q '^refusal .*is refused always' <<<"$record" || fail "no refusal: $record"
 
-# expect EDITION COMMAND...
+# expect INSTRUCTIONS COMMAND...
 expect() {
   local printed
   printed=$("${@:2}") || fail "exit $? from ${*:2}"
@@ -48,9 +48,9 @@ v3=$folder/glibc-hwcaps/x86-64-v3/$library v4=$folder/glibc-hwcaps/x86-64-v4/$li
 [ "$(registers "$v3" zmm)" = 0 ] || fail "$v3 uses zmm"
 [ "$(registers "$v4" zmm)" -gt 0 ] || fail "$v4 does not use zmm"
 
-# ---- nothing else can be taken for a function of the program or of another edition
+# ---- nothing else can be taken for a function of the program or of another library
 for each in "$folder/$library" "$v3" "$v4"; do
   shown=$(nm -DC --defined-only "$each" | cut -d' ' -f3-)
   [ -n "$shown" ] || fail "$each shows nothing"
-  if grep -v '^incontext::testing::EditionSimulator::' <<<"$shown"; then fail "$each shows more than its class"; fi
+  if grep -v '^incontext::testing::InstructionSetSimulator::' <<<"$shown"; then fail "$each shows more than its class"; fi
 done

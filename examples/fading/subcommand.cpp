@@ -1,42 +1,33 @@
-// incontext-fading: what softmax attention does to long rows of random scores, the exact law beside simulations: where
+// incontext fading: what softmax attention does to long rows of random scores, the exact law beside simulations: where
 // a needle's weight fades, where a row freezes, and which score is found among how many.
 
+#include "examples/incontext/subcommand.hpp"
 #include "examples/fading/figures.hpp"
 #include "examples/fading/options.hpp"
 #include "examples/fading/simulator.hpp"
-#include "examples/support/command_line.hpp"
-#include "examples/support/controls.hpp"
-#include "examples/support/deliver.hpp"
-#include "examples/support/report.hpp"
+
+namespace incontext::examples::fading {
 
 namespace {
 
-using namespace incontext::examples;
-using namespace incontext::examples::fading;
-
-Report report_of(const CLI::App& app, const FadingOptions& options) {
-  const UnusedOptions unused = check_combination(app, options);
-  Report report{.program = "incontext-fading", .command = command_of(app), .arguments = unused.arguments()};
-  Judgment judgment;
+Report report_of(const CLI::App& app, FadingOptions& options) {
+  Report report = report_on(app, check_combination(app, options));
   Controls controls;
   Simulator simulator(options.simulation, most_scores(options), options.output.quiet);
   const bool by_trials = !(options.simulation.relative_error > 0);
   if (by_trials || options.figure == FadingFigure::phase) report.arguments["most-scores"] = most_scores(options);
-  FadingRun parts{options, simulator, judgment, controls, report.arguments};
-  report.tables = figure_tables(parts);
-  if (!controls.empty()) report.tables.push_back(controls.table());
-  report.run = simulator.summary();
-  judge(report, judgment);
-  controls.join(*report.verdict);
-  return report;
+  return judged(std::move(report), simulator, controls, [&](Report& filled, Judgment& judgment) {
+    FadingRun parts{options, simulator, judgment, controls, filled.arguments};
+    return figure_tables(parts);
+  });
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  FadingOptions options;
-  return run_program(
-      {.name = "incontext-fading",
+Subcommand subcommand() {
+  return reporting<FadingOptions>(
+      {.name = "fading",
+       .question = "Where do long rows of scores fade or freeze, and which score is found among how many?",
        .description =
            "Softmax attention over long rows of random scores, exact law beside simulation.\n"
            "  --figure phase      inverse participation ratio Y_2, largest weight and entropy of rows of normal "
@@ -52,9 +43,10 @@ int main(int argc, char** argv) {
            "A control that is not rejected is a disagreement.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
-                 "  incontext-fading --figure retrieval --lengths 1000,1e6 --s 0.3\n"
-                 "  incontext-fading --figure phase --lengths 1e5 --score-stddevs 0.4,0.6,0.8 --most-scores 1e9\n"
-                 "  incontext-fading --figure diagram --lengths 1e6 --points 100 --format csv --output plane.csv\n"},
-      argc, argv, [&](CLI::App& app) { add_fading_options(app, options); },
-      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
+                 "  incontext fading --figure retrieval --lengths 1000,1e6 --s 0.3\n"
+                 "  incontext fading --figure phase --lengths 1e5 --score-stddevs 0.4,0.6,0.8 --most-scores 1e9\n"
+                 "  incontext fading --figure diagram --lengths 1e6 --points 100 --format csv --output plane.csv\n"},
+      add_fading_options, report_of);
 }
+
+}  // namespace incontext::examples::fading

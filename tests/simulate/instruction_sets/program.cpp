@@ -1,11 +1,11 @@
-// Prints which edition of its simulator the loader chose, and what that edition computes.
+// Prints for which instructions the simulator is compiled that the loader chose, and what it computes.
 #include <cstdio>
 #include <stdexcept>
 
-#include "tests/simulate/editions/simulator.hpp"
+#include "tests/simulate/instruction_sets/simulator.hpp"
 
 int main() {
-  const incontext::testing::EditionSimulator simulator;
+  const incontext::testing::InstructionSetSimulator simulator;
   std::printf("instructions %s\nbits %s\n", simulator.instructions().c_str(), simulator.bits(4096).c_str());
   for (int size = 1; size < 64; ++size) {  // here and there the one side frees what the other allocated
     Eigen::MatrixXd matrix = simulator.grown(Eigen::MatrixXd::Constant(size, size, size));

@@ -1,20 +1,17 @@
-// incontext-scores: which weights attention's scoring maps make of a row of scores, for one's own rows and as figures
+// incontext scores: which weights attention's scoring maps make of a row of scores, for one's own rows and as figures
 // of the papers, with the claims of theory about them.
 
+#include "examples/incontext/subcommand.hpp"
 #include "examples/scores/fading_figures.hpp"
 #include "examples/scores/figures.hpp"
 #include "examples/scores/options.hpp"
 #include "examples/scores/prompt_figure.hpp"
 #include "examples/scores/rows.hpp"
-#include "examples/support/command_line.hpp"
-#include "examples/support/deliver.hpp"
 #include "examples/support/progress.hpp"
-#include "examples/support/report.hpp"
+
+namespace incontext::examples::scores {
 
 namespace {
-
-using namespace incontext::examples;
-using namespace incontext::examples::scores;
 
 std::vector<Table> figure_tables(const ScoresOptions& o, Claims& claims) {
   if (o.figure == "approximation") return approximation_figure(o, claims);
@@ -26,9 +23,8 @@ std::vector<Table> figure_tables(const ScoresOptions& o, Claims& claims) {
   return normsoftmax_bound_figure(o, claims);
 }
 
-Report report_of(const CLI::App& app, const ScoresOptions& options) {
-  const UnusedOptions unused = check_combination(app, options);
-  Report report{.program = "incontext-scores", .command = command_of(app), .arguments = unused.arguments()};
+Report report_of(const CLI::App& app, ScoresOptions& options) {
+  Report report = report_on(app, check_combination(app, options));
   if (!options.figure.empty()) {
     Claims claims;
     ProgressLine line(options.output.quiet);
@@ -44,18 +40,19 @@ Report report_of(const CLI::App& app, const ScoresOptions& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  ScoresOptions options;
-  return run_program(
-      {.name = "incontext-scores",
+Subcommand subcommand() {
+  return reporting<ScoresOptions>(
+      {.name = "scores",
+       .question = "Which weights do softmax, SSMax, SSA, NormSoftmax and other maps give to a row of scores?",
        .description =
            "Weights that attention's scoring maps give to a row of scores: softmax, SSMax, SSA, NormSoftmax, entmax\n"
            "and others. Figures of the papers with their thresholds and bounds, or any map on your own scores.\n"
            "Exit code: 0 every claim holds, or nothing is claimed, 1 one fails, 2 bad input.",
        .footer = "\nExamples:\n"
-                 "  incontext-scores --figure ssmax-fading --lengths 10,100,1000\n"
-                 "  incontext-scores --row 1,2,3 --map ssmax --s 0.43 --direction 1,0,0 --norms\n"
-                 "  incontext-scores --scores scores.npy --map entmax --alpha 1.5 --causal --weights weights.npy\n"},
-      argc, argv, [&](CLI::App& app) { add_scores_options(app, options); },
-      [&](const CLI::App& app) { return deliver(report_of(app, options), options.output); });
+                 "  incontext scores --figure ssmax-fading --lengths 10,100,1000\n"
+                 "  incontext scores --row 1,2,3 --map ssmax --s 0.43 --direction 1,0,0 --norms\n"
+                 "  incontext scores --scores scores.npy --map entmax --alpha 1.5 --causal --weights weights.npy\n"},
+      add_scores_options, report_of);
 }
+
+}  // namespace incontext::examples::scores
