@@ -1,8 +1,8 @@
 #pragma once
 
 #include <incontext/simulate/engine/options.hpp>
+#include <incontext/statistics/agreement.hpp>
 #include <incontext/statistics/estimate.hpp>
-#include <incontext/statistics/theory.hpp>
 
 #include <cmath>
 #include <cstddef>

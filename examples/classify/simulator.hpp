@@ -1,12 +1,8 @@
 #pragma once
 
-#include <incontext/simulate/classification/adaptive_onset_types.hpp>
-#include <incontext/simulate/classification/classification_contrasts_types.hpp>
 #include <incontext/simulate/classification/classification_grid_types.hpp>
-#include <incontext/simulate/classification/classifiers_types.hpp>
-#include <incontext/simulate/classification/context_attention_types.hpp>
+#include <incontext/simulate/classification/classification_types.hpp>
 #include <incontext/simulate/classification/partition_function_types.hpp>
-#include <incontext/simulate/classification/sphere_task_types.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -7,7 +7,6 @@
 #include <incontext/scoring/approximate_softmax_error_bounds.hpp>
 #include <incontext/scoring/approximate_softmax_expected_error.hpp>
 #include <incontext/scoring/entmax.hpp>
-#include <incontext/scoring/entmax_support.hpp>
 #include <incontext/scoring/hardmax.hpp>
 #include <incontext/scoring/jacobian_norms.hpp>
 #include <incontext/scoring/jacobian_spectral_norm.hpp>

@@ -2,7 +2,7 @@
 
 #include <incontext/classification/context.hpp>
 #include <incontext/simulate/classification/classification_grid_types.hpp>
-#include <incontext/simulate/classification/sphere_task_types.hpp>
+#include <incontext/simulate/classification/classification_types.hpp>
 
 #include <optional>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <incontext/regression/least_squares_task.hpp>
 #include <incontext/regression/linear_attention_error.hpp>
 #include <incontext/regression/moment_ratio.hpp>
-#include <incontext/regression/moment_ratio_from_scores.hpp>
 #include <incontext/regression/pretrained_attention.hpp>
 #include <incontext/regression/regressable.hpp>
 #include <incontext/regression/softmax_error.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <incontext/numerics/quadrature.hpp>
-#include <incontext/statistics/theory.hpp>
+#include <incontext/statistics/agreement.hpp>
 
 #include <cstddef>
 #include <cstdint>

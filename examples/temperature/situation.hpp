@@ -3,8 +3,8 @@
 #include <incontext/regression/attention.hpp>
 #include <incontext/regression/inverse_temperature_parabola.hpp>
 #include <incontext/regression/linear_task.hpp>
+#include <incontext/statistics/agreement.hpp>
 #include <incontext/statistics/estimate.hpp>
-#include <incontext/statistics/theory.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <incontext/training/learning_rate.hpp>
-#include <incontext/training/reasoning_example.hpp>
 #include <incontext/training/reasoning_measurement.hpp>
+#include <incontext/training/reasoning_task.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include <incontext/core/query_token.hpp>
 #include <incontext/simulate/classification/classification_grid_types.hpp>
-#include <incontext/simulate/classification/sphere_task_types.hpp>
+#include <incontext/simulate/classification/classification_types.hpp>
 
 #include <Eigen/Core>
 #include <cstdint>

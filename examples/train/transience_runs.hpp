@@ -1,6 +1,6 @@
 #pragma once
 
-#include <incontext/simulate/classification/sphere_task_types.hpp>
+#include <incontext/simulate/classification/classification_types.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <cstdint>

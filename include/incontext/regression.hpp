@@ -16,7 +16,6 @@
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/regression/moment_ratio.hpp"
-#include "incontext/regression/moment_ratio_from_scores.hpp"
 #include "incontext/regression/optimal_temperature.hpp"
 #include "incontext/regression/pretrained_attention.hpp"
 #include "incontext/regression/regressable.hpp"

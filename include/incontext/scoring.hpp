@@ -8,7 +8,6 @@
 #include "incontext/scoring/approximate_softmax_expected_error.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/entmax.hpp"
-#include "incontext/scoring/entmax_support.hpp"
 #include "incontext/scoring/feature_attention.hpp"
 #include "incontext/scoring/feature_kernel.hpp"
 #include "incontext/scoring/hardmax.hpp"

@@ -9,4 +9,3 @@
 #include "incontext/statistics/kolmogorov_smirnov.hpp"
 #include "incontext/statistics/moments.hpp"
 #include "incontext/statistics/moments_tree.hpp"
-#include "incontext/statistics/theory.hpp"

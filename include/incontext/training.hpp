@@ -12,7 +12,6 @@
 #include "incontext/training/output_bound.hpp"
 #include "incontext/training/parameter_layout.hpp"
 #include "incontext/training/quantifier_task.hpp"
-#include "incontext/training/reasoning_example.hpp"
 #include "incontext/training/reasoning_layout.hpp"
 #include "incontext/training/reasoning_measurement.hpp"
 #include "incontext/training/reasoning_task.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "incontext/simulate/classification/sphere_task_types.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "records.hpp"
 
 INCONTEXT_CHOICE(incontext::simulate::ContextLaw, "simulate", "ContextLaw")

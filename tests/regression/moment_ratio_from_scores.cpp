@@ -1,4 +1,3 @@
-#include "incontext/regression/moment_ratio_from_scores.hpp"
 
 #include <cmath>
 #include <limits>

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "incontext/scoring/entmax_support.hpp"
+#include "incontext/scoring/entmax.hpp"
 #include "incontext/scoring/hybrid_heads.hpp"
 #include "incontext/scoring/jacobian_spectral_norm.hpp"
 #include "incontext/scoring/kernel_attention.hpp"

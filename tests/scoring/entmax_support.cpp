@@ -1,4 +1,4 @@
-#include "incontext/scoring/entmax_support.hpp"
+#include "incontext/scoring/entmax.hpp"
 
 #include <algorithm>
 #include <cmath>

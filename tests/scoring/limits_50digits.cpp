@@ -2,7 +2,7 @@
 #include <limits>
 #include <vector>
 
-#include "incontext/scoring/entmax_support.hpp"
+#include "incontext/scoring/entmax.hpp"
 #include "incontext/scoring/jacobian_spectral_norm.hpp"
 #include "incontext/scoring/normsoftmax_divisor.hpp"
 #include "incontext/scoring/ssa_limits.hpp"

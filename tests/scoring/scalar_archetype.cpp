@@ -4,7 +4,7 @@
 
 #include "incontext/scoring/approximate_softmax_error.hpp"
 #include "incontext/scoring/approximate_softmax_error_bounds.hpp"
-#include "incontext/scoring/entmax_support.hpp"
+#include "incontext/scoring/entmax.hpp"
 #include "incontext/scoring/feature_attention.hpp"
 #include "incontext/scoring/heat_schedule.hpp"
 #include "incontext/scoring/jacobian_norms.hpp"

@@ -7,7 +7,6 @@
 
 #include "incontext/apply/attention.hpp"
 #include "incontext/apply/detail/attend.hpp"
-#include "incontext/apply/detail/gradient_problem.hpp"
 #include "incontext/apply/detail/gradient_readers.hpp"
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/detail/problem.hpp"

@@ -22,7 +22,6 @@
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/training/detail/host_device.hpp"
-#include "incontext/training/reasoning_example.hpp"
 #include "incontext/training/reasoning_measurement.hpp"
 #include "incontext/training/reasoning_task.hpp"
 #include "incontext/training/reasoning_transformer.hpp"

@@ -9,7 +9,7 @@
 #include "incontext/calibration/head_measurement.hpp"
 #include "incontext/calibration/score_array.hpp"
 #include "incontext/calibration/visible_scores.hpp"
-#include "incontext/regression/moment_ratio_from_scores.hpp"
+#include "incontext/regression/moment_ratio.hpp"
 
 namespace incontext::calibration {
 

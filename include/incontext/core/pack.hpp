@@ -7,8 +7,7 @@
 /// Source files that are compiled for different instruction sets must not be linked into one program or one shared
 /// library: the linker keeps one of the versions of each inline function, of this library and of all others, and a
 /// processor may then meet an instruction that it lacks. One shared library per instruction set, of which the loader
-/// takes the best that the processor has, does work: docs/extending.md has the lines of CMake. The inline
-/// namespace of a
+/// takes the best that the processor has, does work: docs/extending.md has the lines of CMake. The inline namespace of a
 /// pack's width keeps types of two widths apart, and is no more than that.
 #if defined(__CUDACC__) || defined(INCONTEXT_PACKS_OF_ONE) || !defined(__GNUC__)
 #define INCONTEXT_PACKS packs_of_one

@@ -7,7 +7,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/center.hpp"
+#include "incontext/scoring/detail/centered.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"

@@ -8,7 +8,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
-#include "incontext/scoring/detail/center.hpp"
+#include "incontext/scoring/detail/centered.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,9 +48,25 @@ struct NoMemory {
   void resize(std::size_t) { throw std::bad_alloc(); }
 };
 
+/// Memory of a device that grants whatever it is asked for.
+struct GrantedMemory {
+  using value_type = double;
+  std::size_t granted = 0;
+  std::size_t size() const { return granted; }
+  void resize(std::size_t numbers) { granted = numbers; }
+};
+
 constexpr std::int64_t too_many = std::int64_t{1} << 40;
 
 }  // namespace
+
+TEST_CASE("a size that no address reaches is refused, and does not wrap around to a small one") {
+  GrantedMemory memory;
+  CHECK_THROWS_AS(make_room("here", memory, {too_many, too_many, "units", "the width"}), std::invalid_argument);
+  CHECK(memory.granted == 0);
+  make_room("here", memory, {1 << 20, 1 << 20, "units", "the width"});
+  CHECK(memory.granted == std::size_t{1} << 40);
+}
 
 TEST_CASE("sizes are written in the units of their magnitude") {
   CHECK(bytes_text(12) == "12 bytes");

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "incontext/apply/detail/gradient_problem.hpp"
 #include "incontext/apply/detail/gradient_readers.hpp"
 #include "incontext/apply/detail/problem.hpp"
 #include "incontext/apply/detail/softmax_batch.hpp"

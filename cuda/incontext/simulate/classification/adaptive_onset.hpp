@@ -6,7 +6,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification/adaptive_onset_trial.hpp"
-#include "incontext/simulate/classification/adaptive_onset_types.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/run.hpp"

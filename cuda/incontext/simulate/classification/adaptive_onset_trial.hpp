@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "incontext/core/host_device.hpp"
-#include "incontext/simulate/classification/adaptive_onset_types.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/sphere_task_draw.hpp"
 #include "incontext/simulate/classification/voted_prediction.hpp"
 #include "incontext/simulate/engine/lanes.hpp"

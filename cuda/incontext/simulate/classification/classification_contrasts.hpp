@@ -7,7 +7,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification/classification_contrasts_trial.hpp"
-#include "incontext/simulate/classification/classification_contrasts_types.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/classifiers.hpp"
 
 namespace incontext::simulate {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "incontext/core/host_device.hpp"
-#include "incontext/simulate/classification/classification_contrasts_types.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/classifiers_trial.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 

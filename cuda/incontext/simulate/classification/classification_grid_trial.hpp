@@ -5,7 +5,7 @@
 
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
-#include "incontext/simulate/classification/classifiers_types.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/context_votes.hpp"
 #include "incontext/simulate/classification/sphere_task_draw.hpp"
 #include "incontext/simulate/engine/lanes.hpp"

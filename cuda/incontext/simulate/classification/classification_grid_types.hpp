@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "incontext/simulate/classification/classifiers_types.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/engine/simulation_types.hpp"
 #include "incontext/statistics/estimate.hpp"
 

@@ -8,9 +8,9 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification/alignment_trial.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/classifiers_run.hpp"
 #include "incontext/simulate/classification/classifiers_trial.hpp"
-#include "incontext/simulate/classification/classifiers_types.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 #include "incontext/simulate/engine/run.hpp"

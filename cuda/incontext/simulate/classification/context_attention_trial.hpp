@@ -6,7 +6,7 @@
 #include "incontext/core/elementary.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/query_token.hpp"
-#include "incontext/simulate/classification/context_attention_types.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/sphere_task_draw.hpp"
 #include "incontext/simulate/classification/voted_prediction.hpp"
 #include "incontext/simulate/engine/lanes.hpp"

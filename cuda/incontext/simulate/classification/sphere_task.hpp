@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/sphere_task_draw.hpp"
-#include "incontext/simulate/classification/sphere_task_types.hpp"
 
 /// The sphere task of in-context classification: its checks, and the drawing of one context.
 namespace incontext::simulate {

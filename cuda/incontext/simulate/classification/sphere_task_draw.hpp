@@ -5,8 +5,8 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/sphere.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/sphere_points.hpp"
-#include "incontext/simulate/classification/sphere_task_types.hpp"
 #include "incontext/simulate/classification/sphere_wedges.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 

@@ -63,7 +63,8 @@ void make_room(std::string_view where, Memory& memory, const MemorySize& size) {
   if (numbers <= static_cast<double>(memory.size())) return;
   const double bytes = numbers * static_cast<double>(sizeof(typename Memory::value_type));
   try {
-    if (is_host_memory<Memory> && bytes > memory_of_machine()) throw std::bad_alloc();
+    constexpr auto addresses = static_cast<double>(std::numeric_limits<std::ptrdiff_t>::max());
+    if (bytes >= addresses || (is_host_memory<Memory> && bytes > memory_of_machine())) throw std::bad_alloc();
     memory.resize(static_cast<std::size_t>(size.units * size.per_unit));
     return;
   } catch (const std::bad_alloc&) {

@@ -7,7 +7,7 @@
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/center.hpp"
+#include "incontext/scoring/detail/centered.hpp"
 #include "incontext/scoring/detail/packed_derivatives.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
 #include "incontext/scoring/detail/sum.hpp"

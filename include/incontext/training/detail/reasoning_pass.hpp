@@ -14,8 +14,8 @@
 #include "incontext/training/detail/layer_norm.hpp"
 #include "incontext/training/detail/reasoning_sums.hpp"
 #include "incontext/training/detail/token_tables.hpp"
-#include "incontext/training/reasoning_example.hpp"
 #include "incontext/training/reasoning_layout.hpp"
+#include "incontext/training/reasoning_task.hpp"
 
 namespace incontext::training::detail {
 

@@ -7,8 +7,8 @@
 #include "incontext/core/real.hpp"
 #include "incontext/statistics/moments.hpp"
 #include "incontext/training/detail/token_tables.hpp"
-#include "incontext/training/reasoning_example.hpp"
 #include "incontext/training/reasoning_layout.hpp"
+#include "incontext/training/reasoning_task.hpp"
 
 namespace incontext::training::detail {
 
