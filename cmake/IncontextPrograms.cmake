@@ -1,24 +1,32 @@
 # Functions for this repository's own programs and tests, which no consumer uses.
 #
-#   incontext_add_program(<name> SOURCES <file.cpp>... [CUDA_SOURCES <file.cpp>...] [LINK <target>...]
-#                         [ONE_EDITION])
+#   incontext_add_program(<name> SOURCES <file.cpp>... [CUDA_SOURCES <file.cpp>...] [LINK <target>...])
 #
 # builds <name> with the host compiler (OpenMP and TBB inside) and, with CUDA_SOURCES and where nvcc is found,
-# <name>-cuda with every backend inside. CUDA_SOURCES, which nvcc takes minutes for, are compiled for each edition: they
-# hold what simulates and little else. SOURCES are compiled once, by the host compiler, for both: beside CUDA_SOURCES
-# of the simulate headers they include *_types.hpp and engine/records/ alone, because the others differ between the editions.
+# <name>-cuda with every backend inside: its CUDA_SOURCES are compiled by nvcc, which takes minutes for them, and its
+# SOURCES by the host compiler.
 #
-# With INCONTEXT_INSTRUCTION_SETS, CUDA_SOURCES of a program that has SOURCES too become a shared library, once for each
-# of these sets, for plain;x86-64-v3;x86-64-v4:
+#   incontext_add_subcommand(<name> SOURCES <file.cpp>... [OPTIMIZED <file.cpp>...] [SIMULATOR <file.cpp>...]
+#                            [ONE_INSTRUCTION_SET])
+#   incontext_add_subcommands(<target> [CUDA] NAMES <name>...)
 #
-#   lib<name>-simulator.so    glibc-hwcaps/x86-64-v3/lib<name>-simulator.so    glibc-hwcaps/x86-64-v4/...
+# The first compiles a subcommand of the program `incontext`, whose function is incontext::examples::<name>::subcommand
+# with _ for -; the second makes a program of these subcommands. SIMULATOR holds what simulates and little else, because it
+# is compiled several times: for each instruction set and, for a program with CUDA, by nvcc. SOURCES are compiled once:
+# of the simulate headers they include *_types.hpp and engine/records/ alone, because the others differ between these
+# builds. OPTIMIZED are sources with long loops.
+#
+# With INCONTEXT_INSTRUCTION_SETS, a SIMULATOR becomes a shared library, once for each of these sets, for
+# plain;x86-64-v3;x86-64-v4:
+#
+#   libincontext-<name>.so    glibc-hwcaps/x86-64-v3/libincontext-<name>.so    glibc-hwcaps/x86-64-v4/...
 #
 # The dynamic loader (glibc 2.33 or later) takes the last that the processor can run, and the first where none of the
 # others is. With one set the program is for processors that have it: scripts/verify and scripts/test build for the
 # machine that they run on. Nothing compiled for a newer processor is in any other file; simulator.map makes every symbol
-# local but the members of the classes ...Simulator, so that no edition calls an inline function of another or of the
-# program. ONE_EDITION is for a program that computes by
-# Eigen, whose digits would depend on the edition.
+# local but the members of the classes ...Simulator, so that no build calls an inline function of another or of the
+# program. ONE_INSTRUCTION_SET is for a simulator that computes by Eigen, whose digits would depend on the set: it is a
+# part of the program.
 
 add_library(incontext_warnings INTERFACE)
 target_compile_options(incontext_warnings INTERFACE
@@ -61,43 +69,43 @@ function(incontext_compile_for target set)
   endif()
 endfunction()
 
-# incontext_add_editions(<program> SOURCES <file.cpp>... SETS <set>... LINK <target>...): the libraries; <program> links
-# the first
-function(incontext_add_editions program)
+# incontext_add_simulator(<name> SOURCES <file.cpp>... SETS <set>... LINK <target>...): the libraries lib<name>.so, one for
+# each set; a program links <name>, which is that of the first
+function(incontext_add_simulator name)
   cmake_parse_arguments(PARSE_ARGV 1 A "" "" "SOURCES;SETS;LINK")
   list(POP_FRONT A_SETS first)
-  # the loader would take what an earlier configuration left for the newest edition
+  # the loader would take what an earlier configuration left for the newest set
   foreach(set IN ITEMS x86-64-v3 x86-64-v4)
     if(NOT set IN_LIST A_SETS)
-      file(REMOVE "${CMAKE_CURRENT_BINARY_DIR}/glibc-hwcaps/${set}/lib${program}-simulator.so")
+      file(REMOVE "${CMAKE_CURRENT_BINARY_DIR}/glibc-hwcaps/${set}/lib${name}.so")
     endif()
   endforeach()
   foreach(set IN LISTS first A_SETS)
-    set(target ${program}-simulator-${set})
-    add_library(${target} SHARED ${A_SOURCES})
+    set(target ${name})
     set(folder "")
     if(NOT set STREQUAL first)
+      set(target ${name}-${set})
       set(folder "/glibc-hwcaps/${set}")
     endif()
+    add_library(${target} SHARED ${A_SOURCES})
     incontext_compile_for(${target} ${set})
     target_link_libraries(${target} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings ${A_LINK})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
     # Eigen would align memory and order sums by the processor: what one side allocates, the other may free, and the
-    # digits are those of every edition
+    # digits are those of every set
     target_compile_definitions(${target} PRIVATE EIGEN_DONT_VECTORIZE EIGEN_MAX_ALIGN_BYTES=16
                                                  EIGEN_MAX_STATIC_ALIGN_BYTES=16)
     target_compile_options(${target} PRIVATE -fno-semantic-interposition)
     target_link_options(${target} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/simulator.map")
-    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program}-simulator LINK_DEPENDS
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} LINK_DEPENDS
       "${PROJECT_SOURCE_DIR}/cmake/simulator.map" LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}${folder}")
-    add_dependencies(${program} ${target})
+    if(NOT set STREQUAL first)
+      add_dependencies(${name} ${target})
+    endif()
     if(INCONTEXT_INSTALL AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/")
       install(TARGETS ${target} LIBRARY DESTINATION "${INCONTEXT_PROGRAM_LIBDIR}${folder}" OPTIONAL)
     endif()
   endforeach()
-  target_link_libraries(${program} PRIVATE ${program}-simulator-${first})
-  file(RELATIVE_PATH path "/${CMAKE_INSTALL_BINDIR}" "/${INCONTEXT_PROGRAM_LIBDIR}")
-  set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
 endfunction()
 
 # nvcc and 50-digit sources each take up to 2 GB: never two at a time.
@@ -129,30 +137,104 @@ function(incontext_cuda_wrappers variable prefix)
 endfunction()
 
 function(incontext_add_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 A "ONE_EDITION" "" "SOURCES;CUDA_SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 A "" "" "SOURCES;CUDA_SOURCES;LINK")
   set(targets ${name})
   if(A_CUDA_SOURCES AND INCONTEXT_WITH_CUDA)
     incontext_cuda_wrappers(wrappers ${name}-wrappers ${A_CUDA_SOURCES})
-    add_executable(${name}-cuda ${wrappers})
+    add_executable(${name}-cuda ${wrappers} ${A_SOURCES})
     target_link_libraries(${name}-cuda PRIVATE incontext::simulate_cuda)
     set_target_properties(${name}-cuda PROPERTIES JOB_POOL_COMPILE heavy)
     list(APPEND targets ${name}-cuda)
-    if(A_SOURCES)
-      add_library(${name}-host OBJECT ${A_SOURCES})
-      set(A_SOURCES $<TARGET_OBJECTS:${name}-host>)
-      target_sources(${name}-cuda PRIVATE ${A_SOURCES})
-      list(APPEND targets ${name}-host)
-    endif()
   endif()
-  if(A_CUDA_SOURCES AND A_SOURCES AND INCONTEXT_INSTRUCTION_SETS AND NOT INCONTEXT_NATIVE AND NOT A_ONE_EDITION)
-    add_executable(${name} ${A_SOURCES})
-    incontext_add_editions(${name} SOURCES ${A_CUDA_SOURCES} SETS ${INCONTEXT_INSTRUCTION_SETS} LINK ${A_LINK})
-  else()
-    add_executable(${name} ${A_CUDA_SOURCES} ${A_SOURCES})
-  endif()
+  add_executable(${name} ${A_CUDA_SOURCES} ${A_SOURCES})
   foreach(target IN LISTS targets)
-    target_link_libraries(${target} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings
-                                            incontext_native ${A_LINK})
-    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+    incontext_link_program(${target} ${A_LINK})
   endforeach()
+endfunction()
+
+# What a program and every part of it is compiled and linked with.
+function(incontext_link_program target)
+  target_link_libraries(${target} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings
+                                          incontext_native ${ARGN})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+endfunction()
+
+# Closed forms and their printing are fast at any level of optimization, but slow to compile with it. Only the files that
+# simulate are optimized.
+set(INCONTEXT_CLOSED_FORM_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+set(INCONTEXT_LOOP_OPTIONS $<$<CONFIG:Release>:-O3>)
+
+function(incontext_add_subcommand name)
+  cmake_parse_arguments(PARSE_ARGV 1 A "ONE_INSTRUCTION_SET" "" "SOURCES;OPTIMIZED;SIMULATOR")
+  string(REPLACE "-" "_" folder "${name}")
+  list(TRANSFORM A_SIMULATOR PREPEND "${folder}/")
+  list(TRANSFORM A_OPTIMIZED PREPEND "${folder}/")
+  list(TRANSFORM A_SOURCES PREPEND "${folder}/")
+  set_source_files_properties(${A_SIMULATOR} ${A_OPTIMIZED} PROPERTIES COMPILE_OPTIONS "${INCONTEXT_LOOP_OPTIONS}")
+  add_library(subcommand-${name} OBJECT ${A_OPTIMIZED} ${A_SOURCES})
+  incontext_link_program(subcommand-${name} incontext_examples CLI11::CLI11)
+  target_compile_options(subcommand-${name} PRIVATE "${INCONTEXT_CLOSED_FORM_OPTIONS}")
+  set_property(GLOBAL APPEND PROPERTY INCONTEXT_SUBCOMMANDS ${name})
+  if(NOT A_SIMULATOR)
+    return()
+  endif()
+  set_property(TARGET subcommand-${name} PROPERTY INCONTEXT_SIMULATOR ${A_SIMULATOR})
+  set_property(GLOBAL APPEND PROPERTY INCONTEXT_SIMULATING_SUBCOMMANDS ${name})
+  if(INCONTEXT_INSTRUCTION_SETS AND NOT INCONTEXT_NATIVE AND NOT A_ONE_INSTRUCTION_SET)
+    incontext_add_simulator(incontext-${name} SOURCES ${A_SIMULATOR} SETS ${INCONTEXT_INSTRUCTION_SETS} LINK incontext_examples)
+  else()
+    add_library(incontext-${name} OBJECT ${A_SIMULATOR})
+    incontext_link_program(incontext-${name} incontext_examples)
+  endif()
+endfunction()
+
+# The list of a program's subcommands: subcommands.cpp.in, completed.
+function(incontext_list_subcommands variable target)
+  set(INCONTEXT_DECLARATIONS "")
+  set(INCONTEXT_CALLS "")
+  foreach(name IN LISTS ARGN)
+    string(REPLACE "-" "_" space "${name}")
+    string(APPEND INCONTEXT_DECLARATIONS "namespace ${space} {\nSubcommand subcommand();\n}\n")
+    list(APPEND INCONTEXT_CALLS "${space}::subcommand()")
+  endforeach()
+  list(JOIN INCONTEXT_CALLS ", " INCONTEXT_CALLS)
+  set(list "${CMAKE_CURRENT_BINARY_DIR}/${target}_subcommands.cpp")
+  configure_file("${CMAKE_CURRENT_SOURCE_DIR}/incontext/subcommands.cpp.in" "${list}" @ONLY)
+  set(${variable} "${list}" PARENT_SCOPE)
+endfunction()
+
+function(incontext_add_subcommands target)
+  cmake_parse_arguments(PARSE_ARGV 1 A "CUDA" "" "NAMES")
+  # Of an inline function that is in several files the linker takes the first, which is to be an optimized one: what
+  # simulates comes first.
+  set(objects "")
+  set(libraries "")
+  set(sources "")
+  foreach(name IN LISTS A_NAMES)
+    get_target_property(simulator subcommand-${name} INCONTEXT_SIMULATOR)
+    if(simulator AND A_CUDA)
+      incontext_cuda_wrappers(wrappers ${target}-${name} ${simulator})
+      list(APPEND sources ${wrappers})
+    elseif(simulator)
+      get_target_property(type incontext-${name} TYPE)
+      if(type STREQUAL "OBJECT_LIBRARY")
+        list(APPEND objects $<TARGET_OBJECTS:incontext-${name}>)
+      else()
+        list(APPEND libraries incontext-${name})
+      endif()
+    endif()
+  endforeach()
+  foreach(name IN LISTS A_NAMES)
+    list(APPEND objects $<TARGET_OBJECTS:subcommand-${name}>)
+  endforeach()
+  incontext_list_subcommands(list ${target} ${A_NAMES})
+  add_executable(${target} ${sources} ${objects} "${list}" incontext/main.cpp)
+  if(A_CUDA)
+    target_link_libraries(${target} PRIVATE incontext::simulate_cuda)
+    set_target_properties(${target} PROPERTIES JOB_POOL_COMPILE heavy)
+  endif()
+  incontext_link_program(${target} incontext_examples ${libraries})
+  target_compile_options(${target} PRIVATE "${INCONTEXT_CLOSED_FORM_OPTIONS}")
+  file(RELATIVE_PATH path "/${CMAKE_INSTALL_BINDIR}" "/${INCONTEXT_PROGRAM_LIBDIR}")
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${path}" INSTALL_RPATH_USE_LINK_PATH ON)
 endfunction()

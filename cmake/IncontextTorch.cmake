@@ -3,8 +3,8 @@
 #   incontext_add_torch()   ->   incontext::torch, where LibTorch is found
 #
 # A project that has called find_package(Torch) itself gets that Torch. Otherwise its package is looked for where
-# find_package would (CMAKE_PREFIX_PATH, Torch_ROOT, Torch_DIR, the system), and not run: a CUDA edition's
-# TorchConfig.cmake enables a language, sets flags of the whole directory, and ends the configuration where it finds no
+# find_package would (CMAKE_PREFIX_PATH, Torch_ROOT, Torch_DIR, the system), and not run: the one for CUDA has a
+# TorchConfig.cmake that enables a language, sets flags of the whole directory, and ends the configuration where it finds no
 # toolkit. The headers and the libraries of the CPU are all that is taken from it.
 
 function(incontext_add_torch)

@@ -17,6 +17,7 @@ ROOMS = {
     "include/incontext/calibration": "calibration",
     "include/incontext/classification": "classification",
     "include/incontext/laws": "laws",
+    "include/incontext/numerics": "numerics",
     "include/incontext/regression": "regression",
     "include/incontext/scoring": "scoring",
     "include/incontext/statistics": "statistics",
@@ -28,7 +29,7 @@ ROOMS = {
     "cuda/incontext/simulate/gradients": "simulate",
     "cuda/incontext/simulate/regression": "simulate",
     "cuda/incontext/simulate/rows": "simulate",
-    "cuda/incontext/train": "train",
+    "cuda/incontext/training": "training",
 }
 DECLARATION = re.compile(
     r"(?:^|\s)(?:struct|class|enum class)\s+(?:__attribute__\S+\s)?(?P<type>\w+)\s*(?:\{|:|;|$)"

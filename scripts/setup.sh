@@ -7,8 +7,8 @@ section() { printf '\n== %s\n' "$*"; }
 cuda_architecture=90
 if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; then cuda_architecture=native; fi
 
-# What the programs simulate is compiled for this machine alone: for the newest instructions that the dynamic loader finds
-# here, of those the programs have editions for.
+# What the program simulates is compiled for this machine alone: for the newest instructions that the dynamic loader finds
+# here, of the sets that it can be compiled for.
 instruction_set() {
   local loader=/lib64/ld-linux-x86-64.so.2 newest=
   if [ -x "$loader" ]; then newest=$("$loader" --help | sed -n 's/^  \(x86-64-v[34]\) (supported, searched)$/\1/p' | head -1); fi

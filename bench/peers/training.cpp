@@ -12,7 +12,7 @@
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
-#include "incontext/train/context_attention.hpp"
+#include "incontext/training/context_training.hpp"
 
 // Our side of bench/compare_training. Prints the workload first, then takes one order per line:
 //   {"work": "linear" | "softmax", "steps": n, "seed": s, "threads": t}
@@ -40,12 +40,12 @@ const Work works[] = {{"linear", {5, 5, 100}, 1.0, 512, 0.01},
 
 /// Calls visit(training) with the layer of a work on batches of a size.
 template <class Visit>
-auto with_training(const Work& work, const train::ContextBatches& batches, const Visit& visit) {
-  const train::ContextLayer layer{.task = work.task, .scale = work.scale};
+auto with_training(const Work& work, const training::ContextBatches& batches, const Visit& visit) {
+  const training::ContextLayer layer{.task = work.task, .scale = work.scale};
   if (std::string(work.name) == "linear") {
-    return visit(train::ContextTraining(layer, scoring::LinearAttention<float>{1}, batches));
+    return visit(training::ContextTraining(layer, scoring::LinearAttention<float>{1}, batches));
   }
-  return visit(train::ContextTraining(layer, scoring::Softmax<float>{1}, batches));
+  return visit(training::ContextTraining(layer, scoring::Softmax<float>{1}, batches));
 }
 
 Json context_of(const Work& work, std::int64_t index) {
@@ -75,7 +75,7 @@ Json workload_of(const Work& work) {
 
 Json train_for(const Work& work, const Json& order) {
   const std::int64_t steps = order.at("steps"), last = steps - steps / 10;
-  const train::ContextBatches batches{.batch = work.batch, .seed = order.at("seed"), .threads = order.at("threads")};
+  const training::ContextBatches batches{.batch = work.batch, .seed = order.at("seed"), .threads = order.at("threads")};
   return with_training(work, batches, [&](const auto& training) -> Json {
     training::Trainer trainer(training.initial(initial_scale), training.gradient(),
                               {.rate = {.peak = work.rate}, .largest_gradient_norm = 10});

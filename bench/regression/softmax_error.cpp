@@ -25,7 +25,7 @@ struct Case {
   regression::IsotropicAttention<double> attention;
   std::int64_t context_length;
 
-  [[nodiscard]] laws::Quadrature<double> error(double temperature) const {
+  [[nodiscard]] numerics::Quadrature<double> error(double temperature) const {
     return regression::softmax_error_isotropic(attention, task, context_length, Softmax{temperature});
   }
   [[nodiscard]] simulate::Simulation simulation(const std::vector<double>& temperatures, std::int64_t trials) const {

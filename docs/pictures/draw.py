@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws the pictures of README.md and docs/scaling.md from what the programs report, and takes those of docs/figures.md
+"""Draws the pictures of README.md and docs/scaling.md from what the program reports, and takes those of docs/figures.md
 from the notebooks.
 
 docs/pictures/draw.py                       the .svg files from the .json files beside them, the .png files from notebooks/
 docs/pictures/draw.py --check               exit 1 if a picture is not what this script draws
-docs/pictures/draw.py --run build/examples  first runs the programs there and rewrites the .json files
+docs/pictures/draw.py --run build/examples  first runs the program there and rewrites the .json files
 
 Needs the standard library only. The gray and the two colors are readable on a white and on a dark background.
 """
@@ -23,11 +23,12 @@ LEFT, RIGHT, TOP, BOTTOM = 66, 546, 20, 364
 SCORES = 10**6  # scores of a row in the second picture
 
 
-# What the programs report, reduced to what is drawn.
+# What the program reports, reduced to what is drawn.
 
 def report(programs, name, arguments):
-    """Runs a program, which must agree with its theory, and reads its report."""
-    command = [str(pathlib.Path(programs) / name), *arguments, "--format", "json"]
+    """Runs a subcommand, which must agree with its theory, and reads its report."""
+    program, subcommand = name.split()
+    command = [str(pathlib.Path(programs) / program), subcommand, *arguments, "--format", "json"]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
@@ -46,8 +47,8 @@ def temperature_data(programs):
     """The case of README.md: a layer pretrained at input variance 1, tested at 2. A point has a seed of its own."""
     size = ["--dimension", "20", "--context-length", "40", "--noise-variance", "0.1"]
     curves = {
-        "approximate": ["incontext-temperature", "--input-scale", "2", *size],
-        "true": ["incontext-softmax-error", "--estimator", "literal", "--attention", "scaled", "--input-variance", "2",
+        "approximate": ["incontext temperature", "--input-scale", "2", *size],
+        "true": ["incontext softmax-error", "--estimator", "literal", "--attention", "scaled", "--input-variance", "2",
                  "--task-variance", "0.05", "--key-query-scale", repr(1 / 1.05), *size],
     }
     dense = [10 ** (k / 40) for k in range(0, 49)]
@@ -77,12 +78,12 @@ def temperature_data(programs):
 def needle_data(programs):
     """The plane of needle and noise, its boundary, and the weights simulated on the boundary."""
     arguments = ["--figure", "diagram", "--lengths", str(SCORES), "--points", "32"]
-    boundary, plane = report(programs, "incontext-fading", arguments)["tables"][:2]
+    boundary, plane = report(programs, "incontext fading", arguments)["tables"][:2]
     columns = {}
     for row in plane["rows"]:
         columns.setdefault(row["noise"], []).append(digits(row["height"], row["weight"]))
     return {
-        "command": " ".join(["incontext-fading", *arguments]),
+        "command": " ".join(["incontext fading", *arguments]),
         "boundary": [digits(row["noise"], row["half"], row["boundary"]) for row in boundary["rows"]],
         "points": [digits(row["noise"], row["half"], row["simulation"], row["standard_error"])
                    for row in boundary["rows"] if row["simulation"] is not None],

@@ -49,7 +49,7 @@ void watch(const std::string& file, const void* bytes, std::size_t size) {
   for (Mapping& one : mappings) {
     if (one.bytes != nullptr) continue;
     std::snprintf(one.message.data(), one.message.size(),
-                  "incontext-calibrate: %s: was cut off while it was read (needs a file that no program writes)\n",
+                  "incontext calibrate: %s: was cut off while it was read (needs a file that no program writes)\n",
                   shown(file, 300).c_str());
     one.size = size;
     one.bytes = static_cast<const char*>(bytes);

@@ -8,7 +8,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// The options of incontext-calibrate, and the check of their combinations.
+/// The options of incontext calibrate, and the check of their combinations.
 namespace incontext::examples::calibrate {
 
 /// A head by its layer and its number in the layer, both counted from 0.

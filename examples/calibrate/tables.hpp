@@ -11,7 +11,7 @@
 #include "examples/calibrate/options.hpp"
 #include "examples/support/table.hpp"
 
-/// The tables of incontext-calibrate: all heads, and one head in detail.
+/// The tables of incontext calibrate: all heads, and one head in detail.
 namespace incontext::examples::calibrate {
 
 /// A number, or an empty cell for one that is not finite.

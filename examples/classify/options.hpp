@@ -9,7 +9,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// The options of incontext-classify, and the check of their combinations.
+/// The options of incontext classify, and the check of their combinations.
 namespace incontext::examples::classify {
 
 enum class ClassifyFigure {

@@ -260,7 +260,7 @@ enum class ReportedRows {
 /// The table for people has scalars to 12 digits, and of an array its sizes and its worst entry.
 inline Report report_cases(const std::vector<EvaluatedCase>& cases, ReportedRows reported) {
   const bool complete = reported == ReportedRows::in_full;
-  Report report{.program = "incontext-evaluate"};
+  Report report;
   Table table{.title = reported == ReportedRows::not_agreeing
                            ? "Computed values that do not agree with their references, or are not judged"
                            : "Computed values of every case, compared with the reference where there is one",

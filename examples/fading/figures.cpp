@@ -288,7 +288,7 @@ std::vector<Table> retrieval_figure(FadingRun& run) {
 // ---- bounded ----
 
 /// The weight of a needle among scores uniform on [0, 1].
-laws::Quadrature<double> needle_weight(double competitors, double beta, double score) {
+numerics::Quadrature<double> needle_weight(double competitors, double beta, double score) {
   return laws::uniform_needle_weight(competitors, beta, beta * score);
 }
 

@@ -60,7 +60,7 @@ laws::NeedleOptimum<double> optimum(const Setting& setting, double count) {
   });
 }
 
-laws::Quadrature<double> cross_entropy(const Setting& setting, double count, double beta) {
+numerics::Quadrature<double> cross_entropy(const Setting& setting, double count, double beta) {
   return with_law(setting, [&](const auto& law) {
     return laws::needle_cross_entropy(law, count - 1, setting.needle(count), beta);
   });

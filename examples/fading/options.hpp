@@ -7,7 +7,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// The options of incontext-fading.
+/// The options of incontext fading.
 namespace incontext::examples::fading {
 
 enum class FadingFigure { fading, phase, retrieval, bounded, diagram, optimum };

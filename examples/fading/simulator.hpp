@@ -13,7 +13,7 @@
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run: each with a random stream of its own, one progress line, and Ctrl-C. Only simulator.cpp
-/// sees simulate headers other than their types: nvcc compiles it for the CUDA edition, and nothing else.
+/// sees simulate headers other than their types: nvcc compiles it for CUDA, and nothing else.
 namespace incontext::examples::fading {
 
 /// A mean over rows, and what else is known about them. The last two are kept for rows where they were asked for.

@@ -1,15 +1,15 @@
 // A program of docs/first_steps.md, word for word: attention is trained to classify in context.
 #include <cstdio>
 #include <incontext/scoring/softmax.hpp>
-#include <incontext/train.hpp>
+#include <incontext/training/sampled.hpp>
 
 namespace scoring = incontext::scoring;
-namespace train = incontext::train;
+namespace training = incontext::training;
 namespace training = incontext::training;
 
 int main() {
-  const train::ContextLayer layer{.task = {.dimension = 3, .classes = 3, .context_length = 30}, .scale = 0.4};
-  const train::ContextTraining attention(layer, scoring::Softmax<float>{1}, {.batch = 256, .seed = 1});
+  const training::ContextLayer layer{.task = {.dimension = 3, .classes = 3, .context_length = 30}, .scale = 0.4};
+  const training::ContextTraining attention(layer, scoring::Softmax<float>{1}, {.batch = 256, .seed = 1});
   training::Trainer trainer(attention.initial(0.5), attention.gradient(), {.rate = {.peak = 0.05}});
   std::printf("steps  held-out loss +- error  accuracy\n");
   for (const int steps : {0, 20, 100, 500}) {

@@ -10,7 +10,7 @@
 
 namespace incontext::examples::gradients {
 
-/// The state that the parts of a run of incontext-gradients share.
+/// The state that the parts of a run of incontext gradients share.
 struct GradientRun {
   const GradientOptions& options;
   Simulator& simulator;

@@ -6,7 +6,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// The options of incontext-gradients, and the check of their combinations.
+/// The options of incontext gradients, and the check of their combinations.
 namespace incontext::examples::gradients {
 
 enum class GradientFigure { temperature, frozen, schedule, normsoftmax, queries, groups, ends };

@@ -11,7 +11,7 @@
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run. Only simulator.cpp sees simulate headers other than their types: nvcc compiles it for
-/// the CUDA edition, and nothing else.
+/// CUDA, and nothing else.
 namespace incontext::examples::gradients {
 
 /// Estimates of every squared norm, and the median of the ratio within a row, one of each per x = |W_K q| / tau.

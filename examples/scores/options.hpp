@@ -10,7 +10,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// The options of incontext-scores, and the check of their combinations.
+/// The options of incontext scores, and the check of their combinations.
 namespace incontext::examples::scores {
 
 struct ScoresOptions {

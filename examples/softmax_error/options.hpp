@@ -8,7 +8,7 @@
 #include "examples/support/regression_law.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// The options of incontext-softmax-error, and the check of their combinations.
+/// The options of incontext softmax-error, and the check of their combinations.
 namespace incontext::examples::softmax_error {
 
 /// The attention pretrained on the law before its shifts, or scores m x_j . x_q with values v y_j.

@@ -14,7 +14,7 @@ namespace incontext::statistics {
 struct Estimate;
 }  // namespace incontext::statistics
 
-/// The simulations of one run. Only simulator.cpp sees the simulate headers: nvcc compiles it for the CUDA edition, and
+/// The simulations of one run. Only simulator.cpp sees the simulate headers: nvcc compiles it for CUDA, and
 /// nothing else.
 namespace incontext::examples::softmax_error {
 

@@ -5,7 +5,7 @@
 #include "examples/softmax_error/options.hpp"
 #include "examples/support/judgment.hpp"
 
-/// The tables of incontext-softmax-error: errors, and optimal parameters.
+/// The tables of incontext softmax-error: errors, and optimal parameters.
 namespace incontext::examples::softmax_error {
 
 /// The state that the parts of a run share.

@@ -12,7 +12,7 @@
 
 namespace incontext::examples::softmax_error {
 
-laws::Quadrature<double> exact_error(const Situation& at, const Map& map) {
+numerics::Quadrature<double> exact_error(const Situation& at, const Map& map) {
   return std::visit(
       [&](const auto& one) {
         if (at.isotropic) {

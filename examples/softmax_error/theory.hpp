@@ -1,6 +1,6 @@
 #pragma once
 
-#include <incontext/laws/quadrature.hpp>
+#include <incontext/numerics/quadrature.hpp>
 #include <incontext/regression/attention.hpp>
 #include <incontext/regression/linear_task.hpp>
 #include <incontext/regression/optimal_temperature.hpp>
@@ -40,7 +40,7 @@ struct Optimum {
   double error;
 };
 
-laws::Quadrature<double> exact_error(const Situation& at, const Map& map);
+numerics::Quadrature<double> exact_error(const Situation& at, const Map& map);
 
 /// The temperature at which softmax has the weights of this map in rows of this length; nothing for SSA.
 std::optional<double> equal_temperature(const Situation& at, const Map& map);

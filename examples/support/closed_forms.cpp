@@ -14,14 +14,14 @@ template InverseTemperatureParabola<double> generalization_error(const Attention
 template InverseTemperatureParabola<double> generalization_error_leading_order(const Attention<double>&,
                                                                                const LinearTask<double>&, std::int64_t,
                                                                                Offset);
-template laws::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&, std::int64_t,
-                                                const scoring::Softmax<double>&, QueryToken, const double&);
-template laws::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,
-                                                        const Vector<double>&, const Matrix<double>&, const double&,
-                                                        std::int64_t, const scoring::Softmax<double>&);
-template laws::Quadrature<double> softmax_labeled_rows_error(const Attention<double>&, const Matrix<double>&,
-                                                             const Vector<double>&, std::int64_t,
-                                                             const scoring::Softmax<double>&);
+template numerics::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&, std::int64_t,
+                                                    const scoring::Softmax<double>&, QueryToken, const double&);
+template numerics::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,
+                                                            const Vector<double>&, const Matrix<double>&, const double&,
+                                                            std::int64_t, const scoring::Softmax<double>&);
+template numerics::Quadrature<double> softmax_labeled_rows_error(const Attention<double>&, const Matrix<double>&,
+                                                                 const Vector<double>&, std::int64_t,
+                                                                 const scoring::Softmax<double>&);
 template InverseTemperatureParabola<double> linear_attention_error(const Attention<double>&, const LinearTask<double>&,
                                                                    std::int64_t);
 template InverseTemperatureParabola<double> any_law_error(const Attention<double>&, const InputRows<double>&,

@@ -32,16 +32,16 @@ extern template InverseTemperatureParabola<double> generalization_error(const At
 extern template InverseTemperatureParabola<double> generalization_error_leading_order(const Attention<double>&,
                                                                                       const LinearTask<double>&,
                                                                                       std::int64_t, Offset);
-extern template laws::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&,
-                                                       std::int64_t, const scoring::Softmax<double>&, QueryToken,
-                                                       const double&);
-extern template laws::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,
-                                                               const Vector<double>&, const Matrix<double>&,
-                                                               const double&, std::int64_t,
-                                                               const scoring::Softmax<double>&);
-extern template laws::Quadrature<double> softmax_labeled_rows_error(const Attention<double>&, const Matrix<double>&,
-                                                                    const Vector<double>&, std::int64_t,
-                                                                    const scoring::Softmax<double>&);
+extern template numerics::Quadrature<double> softmax_error(const Attention<double>&, const LinearTask<double>&,
+                                                           std::int64_t, const scoring::Softmax<double>&, QueryToken,
+                                                           const double&);
+extern template numerics::Quadrature<double> softmax_any_law_error(const Attention<double>&, const Matrix<double>&,
+                                                                   const Vector<double>&, const Matrix<double>&,
+                                                                   const double&, std::int64_t,
+                                                                   const scoring::Softmax<double>&);
+extern template numerics::Quadrature<double> softmax_labeled_rows_error(const Attention<double>&, const Matrix<double>&,
+                                                                        const Vector<double>&, std::int64_t,
+                                                                        const scoring::Softmax<double>&);
 extern template InverseTemperatureParabola<double> linear_attention_error(const Attention<double>&,
                                                                           const LinearTask<double>&, std::int64_t);
 extern template InverseTemperatureParabola<double> any_law_error(const Attention<double>&, const InputRows<double>&,

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -281,7 +282,7 @@ void add_part_option(CLI::App& app, RecordOptions& record) {
     record.part = simulate::Part{parse_count<std::int64_t>("--part", text.substr(0, slash), 1, count), count};
   };
   add_read(app, "--part", read_part,
-           "Simulate share I of N into the file of --checkpoint; incontext-merge unites the files", "I/N");
+           "Simulate share I of N into the file of --checkpoint; incontext merge unites the files", "I/N");
 }
 
 }  // namespace
@@ -489,6 +490,11 @@ void require_shareable(const CLI::App& app) {
                    " processes; needs one)");
 }
 
+/// The version of the whole program, whose name is the first word.
+void set_version_flag(CLI::App& app, const ProgramText& program) {
+  app.set_version_flag("--version", program.name.substr(0, program.name.find(' ')) + " " + version());
+}
+
 /// False if --help or --version was asked for, and written.
 bool parse_unless_help(CLI::App& app, int argc, char** argv) {
   try {
@@ -513,7 +519,7 @@ int run_program(const ProgramText& program, int argc, char** argv,
   app.footer(program.footer);
   app.option_defaults()->always_capture_default();
   add_options(app);
-  app.set_version_flag("--version", program.name + " " + version());
+  set_version_flag(app, program);
   std::optional<Ranks> ranks;
   std::string failure;
   int exit_code = exit_agreement;
@@ -538,31 +544,65 @@ int run_program(const ProgramText& program, int argc, char** argv,
   return ranks ? ranks->leave(exit_code, failure) : exit_code;
 }
 
-int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& subcommands, int argc, char** argv) {
+namespace {
+
+void add_names(const std::string& before, const std::vector<Subcommand>& subcommands, std::string& lines) {
+  for (const Subcommand& one : subcommands) {
+    if (one.tasks.empty()) lines += before + one.name + "\n";
+    add_names(before + one.name + " ", one.tasks, lines);
+  }
+}
+
+[[noreturn]] void refuse_word(const std::string& word, const std::vector<Subcommand>& subcommands,
+                              const std::string& kind) {
+  std::vector<std::string> known;
+  std::string names;
+  for (const Subcommand& one : subcommands) {
+    known.push_back(one.name);
+    names += (names.empty() ? "" : "|") + one.name;
+  }
+  const std::string nearest = nearest_word(word, known);
+  throw InputError(shown(word) + ": is not a " + kind + " (needs " +
+                   (nearest.empty() ? names + " as the first word" : nearest + "?") + ")");
+}
+
+}  // namespace
+
+int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& subcommands, int argc, char** argv,
+                   const std::string& kind) {
   const std::string word = argc > 1 ? argv[1] : "";
   prepare_streams();
+  constexpr std::size_t widest_name = 18;
   CLI::App app(program.description, program.name);
   app.footer(program.footer);
-  app.set_version_flag("--version", program.name + " " + version());
-  app.get_formatter()->label("SUBCOMMAND", "TASK");
-  std::string names;
-  for (const Subcommand& task : subcommands) {
-    if (task.name == word) {
-      return run_program({program.name + " " + word, task.description, task.footer}, argc - 1, argv + 1,
-                         task.add_options, task.body);
+  set_version_flag(app, program);
+  bool list = false;
+  app.add_flag("--list", list, "Print the names alone");
+  app.get_formatter()->column_width(widest_name);
+  std::string label = kind;
+  std::transform(label.begin(), label.end(), label.begin(), [](unsigned char c) { return std::toupper(c); });
+  app.get_formatter()->label("SUBCOMMAND", label);
+  for (const Subcommand& one : subcommands) {
+    if (one.name == word) {
+      const ProgramText text{program.name + " " + word, one.description, one.footer};
+      if (!one.tasks.empty()) return run_subcommand(text, one.tasks, argc - 1, argv + 1, "task");
+      return run_program(text, argc - 1, argv + 1, one.add_options, one.body);
     }
-    app.add_subcommand(task.name, task.summary)->group("Tasks");
-    names += (names.empty() ? "" : "|") + task.name;
+    app.add_subcommand(one.name, one.question)->group(kind == "task" ? "Tasks" : "Subcommands");
   }
   try {
     if (argc < 2) {
       write_standard_output(app.help());
       return exit_bad_input;
     }
-    if ((word == "--help" || word == "-h" || word == "--version") && !parse_unless_help(app, 2, argv)) {
-      return exit_agreement;
+    const bool is_option = word == "--help" || word == "-h" || word == "--version" || word == "--list";
+    if (!is_option) refuse_word(word, subcommands, kind);
+    if (parse_unless_help(app, 2, argv)) {
+      std::string names;
+      add_names("", subcommands, names);
+      write_standard_output(names);
     }
-    throw InputError(shown(word) + ": is not a task (needs " + names + " as the first word)");
+    return exit_agreement;
   } catch (const std::exception& error) {
     return refuse(program.name, error.what());
   }

@@ -170,16 +170,16 @@ void add_simulation_options(CLI::App& app, SimulationOptions& options);
 /// run, so that it can be resumed, and the part of it that is to be computed.
 void add_run_options(CLI::App& app, SimulationOptions& options);
 
-/// `--no-simulation`, for programs whose tables have exact values.
+/// `--no-simulation`, for subcommands whose tables have exact values.
 void add_no_simulation_option(CLI::App& app, SimulationOptions& options);
 
 /// Of these, the files that keep a run and, if it can be divided, the part that is to be computed.
 void add_record_options(CLI::App& app, SimulationOptions& options, bool divides);
 
-/// Of these, those of programs that keep no record of their simulations: number of trials, seed, device and threads.
+/// Of these, those of subcommands that keep no record of their simulations: number of trials, seed, device and threads.
 void add_trial_options(CLI::App& app, SimulationOptions& options);
 
-/// Of these, those of programs without a number of trials: seed, device and threads.
+/// Of these, those of subcommands without a number of trials: seed, device and threads.
 void add_device_options(CLI::App& app, SimulationOptions& options);
 
 /// Every option with the value the run used, for the report's `arguments`: numbers where the option takes numbers, a
@@ -209,17 +209,21 @@ int run_program(const ProgramText& program, int argc, char** argv,
                 const std::function<void(CLI::App& app)>& add_options,
                 const std::function<int(const CLI::App& app)>& body);
 
-/// One task of a program that has several: a program of its own, with its options and its help. The name is the first
-/// word of the command line, and the summary one line of the list of tasks.
+/// What a program does at the first word of its command line: as run_program with these options and this body, or, where
+/// there are tasks, what the second word names.
 struct Subcommand {
-  std::string name, summary;
-  std::string description, footer;
+  std::string name;
+  std::string question = {};  ///< that it answers: its line in the list of subcommands
+  std::string description = {}, footer = {};
   std::function<void(CLI::App& app)> add_options = {};
   std::function<int(const CLI::App& app)> body = {};
+  std::vector<Subcommand> tasks = {};
 };
 
-/// Runs the task that the first word names, as run_program does. Without a word it prints the list of tasks; the exit
-/// code is then that of bad input, because nothing was judged.
-int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& subcommands, int argc, char** argv);
+/// Runs the subcommand that the first word names, as run_program does. Without a word it prints the list of subcommands;
+/// the exit code is then that of bad input, because nothing was judged. --list prints their names alone, with their
+/// tasks, one on each line.
+int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& subcommands, int argc, char** argv,
+                   const std::string& kind = "subcommand");
 
 }  // namespace incontext::examples

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <incontext/laws/quadrature.hpp>
+#include <incontext/numerics/quadrature.hpp>
 #include <incontext/statistics/theory.hpp>
 
 #include <cstddef>
@@ -71,7 +71,7 @@ class Judgment {
   std::vector<Cell> judged_by(const Theory& theory, const statistics::Estimate& estimate) {
     try {
       return judged(theory(), estimate);
-    } catch (const laws::QuadratureError& error) {
+    } catch (const numerics::QuadratureError& error) {
       return not_judged({error.result.value, error.result.error_estimate}, estimate, error.what());
     }
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "examples/support/command_line.hpp"
+#include "examples/support/report.hpp"
 
 namespace incontext::examples {
 
@@ -47,6 +48,10 @@ std::string command_of(const CLI::App& app) {
     command += " " + (plain ? value : "'" + value + "'");
   }
   return command;
+}
+
+Report report_on(const CLI::App& app, const UnusedOptions& unused) {
+  return {.program = app.get_name(), .command = command_of(app), .arguments = unused.arguments()};
 }
 
 }  // namespace incontext::examples

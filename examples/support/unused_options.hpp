@@ -14,6 +14,8 @@ class App;
 /// Options without effect in the mode of a run. They are refused, because a reader would think that they had an effect.
 namespace incontext::examples {
 
+struct Report;
+
 /// Refuses options that the user gave and that would be ignored, and makes them null in the report's `arguments`.
 class UnusedOptions {
  public:
@@ -30,7 +32,7 @@ class UnusedOptions {
   std::vector<std::string> names_;
 };
 
-/// Adds the output options of programs whose runs can be stopped.
+/// Adds the output options of subcommands whose runs can be stopped.
 void add_partial_option(CLI::App& app, OutputOptions& output);
 
 /// The options of a simulation that have no effect because of its other options. The number of threads has an effect on
@@ -40,5 +42,8 @@ void add_unused_run_options(UnusedOptions& unused, const SimulationOptions& simu
 
 /// The program and its options as given, for the report.
 std::string command_of(const CLI::App& app);
+
+/// A report that says which program makes it, and with which arguments.
+Report report_on(const CLI::App& app, const UnusedOptions& unused);
 
 }  // namespace incontext::examples

@@ -10,7 +10,7 @@
 
 namespace incontext::examples::tasks {
 
-/// What one run of incontext-tasks works with.
+/// What one run of incontext tasks works with.
 struct TaskRun {
   const TaskOptions& options;
   Simulator& simulator;

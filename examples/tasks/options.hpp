@@ -6,7 +6,7 @@
 #include "examples/support/command_line.hpp"
 #include "examples/support/unused_options.hpp"
 
-/// What incontext-tasks can be asked.
+/// What incontext tasks can be asked.
 namespace incontext::examples::tasks {
 
 enum class TaskFigure { baselines, boundary, deviant };

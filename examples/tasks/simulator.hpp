@@ -10,7 +10,7 @@
 #include "examples/support/simulation_options.hpp"
 
 /// The simulations of one run. Only simulator.cpp sees simulate headers other than their types: nvcc compiles it for
-/// the CUDA edition, and nothing else.
+/// CUDA, and nothing else.
 namespace incontext::examples::tasks {
 
 /// The squared errors of one affine sequence. `metric` ones are summed over the points 3 to 40 and divided by 40, as

@@ -10,7 +10,7 @@
 #include "examples/support/unused_options.hpp"
 #include "examples/temperature/simulator.hpp"
 
-/// The options of incontext-temperature, and the check of their combinations.
+/// The options of incontext temperature, and the check of their combinations.
 namespace incontext::examples::temperature {
 
 struct TemperatureOptions {

@@ -19,7 +19,7 @@ struct Estimate;
 }  // namespace incontext::statistics
 
 /// The simulations of one run: each with a random stream of its own, one progress line, and Ctrl-C. Only simulator.cpp
-/// sees simulate headers other than their types: nvcc compiles it for the CUDA edition, and nothing else.
+/// sees simulate headers other than their types: nvcc compiles it for CUDA, and nothing else.
 namespace incontext::examples::temperature {
 
 using Estimates = std::vector<statistics::Estimate>;

@@ -22,7 +22,9 @@ namespace incontext::examples::temperature {
 
 namespace {
 
-statistics::Theory with_estimate(const laws::Quadrature<double>& error) { return {error.value, error.error_estimate}; }
+statistics::Theory with_estimate(const numerics::Quadrature<double>& error) {
+  return {error.value, error.error_estimate};
+}
 
 ErrorTheory of_parabola(const Parabola& error) {
   const double optimal = error.optimal_temperature();

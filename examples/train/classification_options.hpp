@@ -8,7 +8,7 @@
 #include "examples/train/simulator.hpp"
 #include "examples/train/task.hpp"
 
-/// What incontext-train classification can be asked.
+/// What incontext train classification can be asked.
 namespace incontext::examples::train {
 
 /// Where training ends, beside the rules; the way there; and figures of arXiv 2510.10425: models over context lengths

@@ -12,7 +12,7 @@
 #include "examples/support/simulation_runs.hpp"
 #include "examples/train/numbers.hpp"
 
-/// How every training of incontext-train runs. Only simulators include this.
+/// How every training of incontext train runs. Only simulators include this.
 namespace incontext::examples::train {
 
 /// Training whose loss has grown this many times has diverged, even where clipping keeps the gradient finite.

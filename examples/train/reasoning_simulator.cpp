@@ -3,7 +3,7 @@
 #include <incontext/scoring/heat_schedule.hpp>
 #include <incontext/scoring/normsoftmax.hpp>
 #include <incontext/scoring/softmax.hpp>
-#include <incontext/train/reasoning.hpp>
+#include <incontext/training/reasoning_training.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -21,9 +21,9 @@ static void pass_fields(Numbers& numbers, training::ReasoningMeasurement& at) {
 
 namespace {
 
-using incontext::train::GradientScaling;
-using incontext::train::ReasoningBatches;
-using incontext::train::ReasoningTraining;
+using incontext::training::GradientScaling;
+using incontext::training::ReasoningBatches;
+using incontext::training::ReasoningTraining;
 using scoring::NormSoftmax, scoring::Softmax;
 
 constexpr int heads = 4;

@@ -6,9 +6,9 @@
 #include <incontext/scoring/ssa.hpp>
 #include <incontext/scoring/ssmax.hpp>
 #include <incontext/statistics/moments.hpp>
-#include <incontext/train/needle.hpp>
-#include <incontext/train/task_sequences.hpp>
+#include <incontext/training/needle_training.hpp>
 #include <incontext/training/output_bound.hpp>
+#include <incontext/training/task_sequences.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ namespace incontext::examples::train {
 
 namespace {
 
-using namespace incontext::train;
+using namespace incontext::training;
 namespace parameter = scoring::parameter;
 using training::LearnedMap;
 template <class Function>

@@ -4,7 +4,7 @@
 #include <incontext/scoring/softmax.hpp>
 #include <incontext/simulate/classification/classification_search.hpp>
 #include <incontext/simulate/classification/sphere_task.hpp>
-#include <incontext/train/context_attention.hpp>
+#include <incontext/training/context_training.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -23,10 +23,10 @@ static void pass_fields(Numbers& numbers, TrainedContext& at) {
 
 namespace {
 
-using incontext::train::ContextBatches;
-using incontext::train::ContextLayer;
-using incontext::train::ContextParameters;
-using incontext::train::ContextTraining;
+using incontext::training::ContextBatches;
+using incontext::training::ContextLayer;
+using incontext::training::ContextParameters;
+using incontext::training::ContextTraining;
 
 ContextParameters parameters_of(ContextWeights weights) {
   switch (weights) {

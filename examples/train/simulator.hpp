@@ -17,7 +17,7 @@
 #include "examples/train/regression_runs.hpp"
 #include "examples/train/transience_runs.hpp"
 
-/// What incontext-train trains and simulates. Only simulator.cpp sees simulate and train headers other than their
+/// What incontext train trains and simulates. Only simulator.cpp sees simulate and train headers other than their
 /// types.
 namespace incontext::examples::train {
 

@@ -12,7 +12,7 @@
 #include "examples/support/controls.hpp"
 #include "examples/support/judgment.hpp"
 
-/// What the tasks of incontext-train have in common.
+/// What the tasks of incontext train have in common.
 namespace incontext::examples::train {
 
 /// A count whose default depends on the run, the quick one or --full.

@@ -3,7 +3,7 @@
 #include <incontext/scoring/approximate_softmax.hpp>
 #include <incontext/scoring/linear_attention.hpp>
 #include <incontext/scoring/softmax.hpp>
-#include <incontext/train/regression.hpp>
+#include <incontext/training/regression_training.hpp>
 
 #include <cstdint>
 #include <string>
@@ -44,7 +44,7 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
   std::vector<TrainedRegression> reached;
   runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
     return detail::with_map(run.map, [&]<class Map>(const Map& map) -> simulate::Simulation {
-      const incontext::train::RegressionTraining<Map> layer(
+      const incontext::training::RegressionTraining<Map> layer(
           {run.task, run.context_length, run.parameters, run.fixed}, map,
           {.batch = run.batch, .seed = run.seed, .device = options.device, .threads = options.threads});
       training::Trainer trainer(run.initial.empty() ? layer.initial() : run.initial, layer.gradient(),

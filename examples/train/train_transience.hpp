@@ -2,8 +2,8 @@
 
 #include <incontext/scoring/softmax.hpp>
 #include <incontext/statistics/moments.hpp>
-#include <incontext/train/sphere_sequences.hpp>
 #include <incontext/training/learned_map.hpp>
+#include <incontext/training/sphere_sequences.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -24,11 +24,11 @@ inline void pass_fields(Numbers& numbers, TransiencePoint& at) { numbers(at.step
 
 namespace detail {
 
-using TransienceTraining = incontext::train::SequenceTraining<training::LearnedMap<scoring::Softmax<float>>>;
+using TransienceTraining = incontext::training::SequenceTraining<training::LearnedMap<scoring::Softmax<float>>>;
 
 /// The loss and the accuracy of the query's class over contexts of a stream, from an index on.
 inline ContextScore score_of(const TransienceTraining& model, const std::vector<double>& parameters,
-                             const incontext::train::SequenceStream<float>& stream, std::int64_t contexts,
+                             const incontext::training::SequenceStream<float>& stream, std::int64_t contexts,
                              std::int64_t length) {
   std::vector<double> losses(static_cast<std::size_t>(contexts)), hits(losses.size());
   model.each_output(
@@ -57,7 +57,7 @@ inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const
                                                      const TransienceRun& run) {
   std::vector<TransiencePoint> course;
   runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
-    using incontext::train::sphere_sequences;
+    using incontext::training::sphere_sequences;
     const simulate::SphereTask& task = run.task;
     const int width = static_cast<int>(task.dimension + task.classes);
     const std::int64_t length = task.context_length + 1;

@@ -25,7 +25,7 @@ struct JudgedRow {
 
 /// All rows of an edition, judged as one family.
 struct Family {
-  std::size_t members = 0;      ///< the judged rows of all programs that ran, rows of a claim or not
+  std::size_t members = 0;      ///< the judged rows of all runs, rows of a claim or not
   std::size_t comparisons = 0;  ///< of the claims' questions about orders and trends
   double bound = 0;             ///< on |z|, of the first step, of a row with many trials
   std::vector<JudgedRow> rows = {};

@@ -28,7 +28,7 @@ class WorkFolder {
   WorkFolder() {
     const char* set = std::getenv("TMPDIR");
     const std::string folder = set != nullptr && *set != '\0' ? set : "/tmp";
-    std::string name = folder + "/incontext-verify-XXXXXX";
+    std::string name = folder + "/incontext verify-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) {
       throw_input_error("TMPDIR", std::string("no folder can be made there: ") + std::strerror(errno), folder,
                         "a folder that can be written to");
@@ -59,8 +59,8 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
-/// A program without draws takes no seed.
-bool draws(const std::string& program) { return program != "incontext-scores" && program != "incontext-evaluate"; }
+/// A subcommand without draws takes no seed.
+bool draws(const std::string& subcommand) { return subcommand != "scores" && subcommand != "evaluate"; }
 
 Run run_of(const std::string& name, const std::vector<std::string>& words, const Finished& finished,
            const std::string& report, const std::string& errors) {
@@ -70,7 +70,9 @@ Run run_of(const std::string& name, const std::vector<std::string>& words, const
   if (!run.report.empty()) return run;
   run.problem = !finished.problem.empty() ? finished.problem : one_line(content_or_nothing(errors));
   if (finished.exit_code < 0 && run.problem.empty()) run.problem = "not reached: the run was stopped early";
-  if (run.problem.empty()) run.problem = words.front() + " ended with " + std::to_string(finished.exit_code);
+  if (run.problem.empty()) {
+    run.problem = words[0] + ' ' + words[1] + " ended with " + std::to_string(finished.exit_code);
+  }
   return run;
 }
 
@@ -91,7 +93,11 @@ std::vector<std::string> words_of(const Command& command, Edition edition, std::
   std::vector<std::string> words;
   for (std::string word; line >> word;) words.push_back(word);
   if (words.empty()) throw std::logic_error("the edition has no command line of " + command.name);
-  if (draws(words.front())) words.insert(words.end(), {"--seed", std::to_string(seed)});
+  if (words.size() < 2 || words.front() != "incontext") {
+    throw_input_error("[runs]", "is no command line of this program", line_of(command, edition),
+                      "incontext SUBCOMMAND and its options");
+  }
+  if (draws(words[1])) words.insert(words.end(), {"--seed", std::to_string(seed)});
   return words;
 }
 
@@ -105,7 +111,7 @@ std::vector<std::string> needed_runs(const Registry& registry, const std::vector
     if (needed && (!line_of(command, edition).empty() || !command.recorded.empty())) names.push_back(command.name);
   }
   std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
-    return line_of(registry.command(name), edition).starts_with("incontext-train");
+    return line_of(registry.command(name), edition).starts_with("incontext train ");
   });
   return names;
 }
@@ -139,9 +145,8 @@ std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o,
     }
     const std::vector<std::string> words = words_of(command, o.edition, draw.seed);
     const std::size_t i = children.size();
-    Child child{.program = own_folder() + '/' + words.front(),
-                .arguments = {words.begin() + 1, words.end()},
-                .errors = folder.file(i, ".err")};
+    Child child{
+        .program = own_program(), .arguments = {words.begin() + 1, words.end()}, .errors = folder.file(i, ".err")};
     child.arguments.insert(child.arguments.end(), {"--format", "json", "--output", folder.file(i, ".json"), "--quiet"});
     children.push_back(std::move(child));
     started.emplace_back(draw.run, words);
@@ -151,7 +156,7 @@ std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o,
   const bool tells = !o.output.quiet && ::isatty(STDERR_FILENO) != 0;
   std::size_t done = 0;
   const auto told = [&](std::size_t, const Finished&) {
-    if (tells) std::fprintf(stderr, "\r\033[K%zu of %zu programs (Ctrl-C: stop)", ++done, children.size());
+    if (tells) std::fprintf(stderr, "\r\033[K%zu of %zu runs (Ctrl-C: stop)", ++done, children.size());
   };
   const std::vector<Finished> finished =
       run_children(children, jobs, std::max<std::size_t>(cores / jobs, 1), interrupts, told);

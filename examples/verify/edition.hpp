@@ -9,10 +9,10 @@
 #include "examples/verify/options.hpp"
 #include "examples/verify/processes.hpp"
 
-/// One edition of the ledger: the runs of the programs, the rows they reported, and the decisions.
+/// One edition of the ledger: the runs of the program, the rows they reported, and the decisions.
 namespace incontext::examples::verify {
 
-/// A run of a program, as it was run.
+/// A run of the program, as it was run.
 struct Run {
   std::string command;        ///< its name in the registry
   std::string line = {};      ///< the command line, to repeat it
@@ -40,7 +40,7 @@ struct Ledger {
   std::vector<std::string> runs_to_repeat() const;
 };
 
-/// The words of a command line, with the seed where its program takes one.
+/// The words of a command line, with the seed where its subcommand takes one.
 std::vector<std::string> words_of(const Command& command, Edition edition, std::uint64_t seed);
 
 /// The runs that claims need and that the edition has, those that take longest first.
@@ -53,7 +53,7 @@ struct Draw {
   bool is_repeat = false;  ///< a recorded run is read from its second recording
 };
 
-/// Starts the programs and reads their reports; a run without a command line in this edition is read as it was recorded.
+/// Starts the runs and reads their reports; a run without a command line in this edition is read as it was recorded.
 std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o, const Interrupts& interrupts);
 
 /// The runs with one seed.

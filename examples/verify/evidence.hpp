@@ -9,7 +9,7 @@
 
 #include "examples/verify/claim.hpp"
 
-/// Rows of the programs' reports, as evidence.
+/// Rows of the runs' reports, as evidence.
 namespace incontext::examples::verify {
 
 /// A judged row is a theory beside a simulation, a control is a wrong theory beside one, and an exact row is a relation

@@ -56,7 +56,7 @@ std::string lower(std::string text) {
 /// The sources that this program was built from: the tree that it runs in, else the one it was compiled in if that is
 /// still there.
 std::filesystem::path sources() {
-  std::filesystem::path folder = own_folder();
+  std::filesystem::path folder = std::filesystem::path(own_program()).parent_path();
   while (folder.has_relative_path()) {
     if (std::filesystem::exists(folder / "include/incontext") && std::filesystem::exists(folder / "docs"))
       return folder;
@@ -228,7 +228,7 @@ std::string searched_words(const Claim& claim, const Paper& paper) {
 
 /// The command line that repeats one claim.
 std::string alone(const Claim& claim, const RunNotes& notes) {
-  return "incontext-verify --claim " + claim.id + (notes.edition == Edition::full ? " --edition full" : "") +
+  return "incontext verify --claim " + claim.id + (notes.edition == Edition::full ? " --edition full" : "") +
          " --seed " + std::to_string(notes.seed);
 }
 

@@ -54,7 +54,7 @@ Claim in_edition(Claim claim, const Registry& registry, Edition edition) {
   for (const std::string& name : claim.runs()) {
     const Command& command = registry.command(name);
     if (!line_of(command, edition).empty() || !command.recorded.empty()) continue;
-    claim.not_tried = "its runs take minutes: incontext-verify --claim " + claim.id + " --edition full";
+    claim.not_tried = "its runs take minutes: incontext verify --claim " + claim.id + " --edition full";
     break;
   }
   return claim;

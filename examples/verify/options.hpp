@@ -8,7 +8,7 @@
 #include "examples/support/unused_options.hpp"
 #include "examples/verify/claim.hpp"
 
-/// The options of incontext-verify.
+/// The options of incontext verify.
 namespace incontext::examples::verify {
 
 struct VerifyOptions {

@@ -89,7 +89,7 @@ Finished finished(int status, const struct rusage& usage) {
 
 }  // namespace
 
-std::string own_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path().string(); }
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 Interrupts::Interrupts() {
   struct sigaction action = {};

@@ -8,8 +8,8 @@
 /// Child processes, a few at a time.
 namespace incontext::examples::verify {
 
-/// The folder of the running program, where its siblings are.
-std::string own_folder();
+/// The file of the running program.
+std::string own_program();
 
 struct Child {
   std::string program;  ///< a path

@@ -26,13 +26,13 @@ std::vector<std::string> simulations(const std::vector<Claim>& claims, const Ver
   std::vector<std::string> names;
   for (const std::string& name : needed_runs(o.registry, claims, o.edition)) {
     const std::string& line = line_of(o.registry.command(name), o.edition);
-    if (!line.empty() && !line.starts_with("incontext-train") && !line.starts_with("incontext-scores"))
+    if (!line.empty() && !line.starts_with("incontext train ") && !line.starts_with("incontext scores"))
       names.push_back(name);
   }
   return names;
 }
 
-/// The claims of whose programs no row is tested.
+/// The claims of whose runs no row is tested.
 std::vector<std::string> without_rows(const std::vector<Claim>& claims, const std::vector<SeededRow>& rows) {
   std::vector<std::string> names;
   for (const Claim& claim : claims) {
@@ -45,12 +45,12 @@ std::vector<std::string> without_rows(const std::vector<Claim>& claims, const st
   return names;
 }
 
-/// The p-values of all programs together: at each seed one row of every program, another one at the next seed.
+/// The p-values of all runs together: at each seed one row of every run, another one at the next seed.
 std::vector<double> independent_p_values(const std::vector<SeededRow>& rows, std::int64_t seeds) {
-  std::map<std::string, std::vector<const SeededRow*>> programs;
-  for (const SeededRow& row : rows) programs[row.command].push_back(&row);
+  std::map<std::string, std::vector<const SeededRow*>> runs;
+  for (const SeededRow& row : rows) runs[row.command].push_back(&row);
   std::vector<double> together;
-  for (const auto& [command, all] : programs) {
+  for (const auto& [command, all] : runs) {
     for (std::size_t seed = 0; seed < static_cast<std::size_t>(seeds); ++seed) {
       const SeededRow& row = *all[seed % all.size()];
       if (seed < row.p_values.size()) together.push_back(row.p_values[seed]);
@@ -66,7 +66,7 @@ struct Tested {
   double statistic, p_value;
 };
 
-/// The test of all programs together, then that of each row over its seeds.
+/// The test of all runs together, then that of each row over its seeds.
 std::vector<Tested> tests_of(const std::vector<SeededRow>& rows, std::int64_t seeds) {
   std::vector<Tested> tests;
   const auto test = [&tests](const std::string& name, const std::vector<double>& p_values) {
@@ -104,20 +104,20 @@ Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds, co
         {one.name, one.count, one.statistic, one.p_value, std::string(rejected[order[i]] ? "yes" : "no")});
   }
   if (!tests.empty()) {
-    result.table.notes = {"The first row is all programs together; below it are the least uniform of " +
+    result.table.notes = {"The first row is all runs together; below it are the least uniform of " +
                           std::to_string(rows.size()) + " rows. Rejected: by Holm's test of all these, 1% in total."};
   }
   const auto count = std::count(rejected.begin(), rejected.end(), true);
   std::string claims;
   for (const std::string& claim : without) claims += (claims.empty() ? "" : ", ") + claim;
   if (!claims.empty()) {
-    result.table.notes.push_back("The programs of these claims have no row with a uniform p-value: " + claims + ".");
+    result.table.notes.push_back("The runs of these claims have no row with a uniform p-value: " + claims + ".");
   }
   if (tests.empty()) {
     result.verdict.text =
         "Incomplete: nothing was tested, " +
         (claims.empty() ? "no run has a row with a uniform p-value."
-                        : "the programs of these claims have no row with a uniform p-value: " + claims + ".");
+                        : "the runs of these claims have no row with a uniform p-value: " + claims + ".");
     return result;
   }
   result.verdict.agrees = count == 0;

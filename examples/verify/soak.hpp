@@ -7,7 +7,7 @@
 namespace incontext::examples::verify {
 
 struct Soak {
-  Table table;      ///< a row for all programs together, and the rows whose p-values are least uniform
+  Table table;      ///< a row for all runs together, and the rows whose p-values are least uniform
   Verdict verdict;  ///< agrees if neither the whole nor a row is rejected (Holm)
 };
 
@@ -22,7 +22,7 @@ struct SeededRow {
   std::vector<double> p_values = {};
 };
 
-/// The verdict on p-values, by one test of all programs together and one of each row over its seeds. The first takes
+/// The verdict on p-values, by one test of all runs together and one of each row over its seeds. The first takes
 /// one row of every program at each seed, another one at the next: its values are independent, because every run has a
 /// seed of its own. `without` names claims that have no row to test.
 Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds,

@@ -85,7 +85,7 @@ std::string resolution_text(double resolution) {
 std::string family_text(const Ledger& ledger) {
   const std::size_t members = ledger.family.members, others = members - ledger.members_of_claims();
   if (ledger.family.size() == 0) return "No row here is compared with a simulation.";
-  std::string text = "The judged rows of the programs that ran, " + std::to_string(members) + " in all";
+  std::string text = "The judged rows of the runs, " + std::to_string(members) + " in all";
   if (others > 0) text += " (" + std::to_string(others) + " of them are in the same figures and of no claim)";
   if (ledger.family.comparisons > 0) {
     text += ", and " + std::to_string(ledger.family.comparisons) + " comparisons for orders and trends";

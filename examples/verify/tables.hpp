@@ -14,10 +14,10 @@ Table claims_table(const Ledger& ledger, const Registry& registry);
 /// A row for each group of rows of a claim: what it says, and what became of it.
 Table groups_table(const Ledger& ledger);
 
-/// Every row of the programs, with its claims.
+/// Every row of the runs, with its claims.
 Table rows_table(const Ledger& ledger);
 
-/// The runs of the programs.
+/// The runs.
 Table runs_table(const Ledger& ledger);
 
 /// The claims of the registry, before anything ran.

@@ -1,5 +1,7 @@
 #pragma once
 
-/// Numerical methods that several rooms share.
+/// Numerical methods that several rooms share: integrals and roots that say when they did not converge, and matrices.
 
+#include "incontext/numerics/linear_algebra.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/numerics/solve.hpp"

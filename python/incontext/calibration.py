@@ -5,7 +5,7 @@
     report.head(3, 5).plot()
 
 The input is raw attention scores, before softmax; docs/calibrate.md says how to export them. What the program
-incontext-calibrate refuses is a ValueError with the same message.
+incontext calibrate refuses is a ValueError with the same message.
 """
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class NoisePhase(Choice):
     frozen = 1
 
 
-class Quadrature(Record):
+class Quadrature(Record, cpp="numerics::Quadrature"):
     value: Any
     error_estimate: Any
 

@@ -349,7 +349,7 @@ class _Sampled:
 
 
 class ContextTraining(_Sampled):
-    """A layer that is trained to classify in context, with the bits of `incontext-train` for the same seed.
+    """A layer that is trained to classify in context, with the bits of `incontext train` for the same seed.
 
     `scale` is the factor on its scores (1/sqrt(dimension + classes) for the layers of the papers with softmax), and
     `initial_scale` the standard deviation of the initial weights in units of 1/sqrt(dimension + classes).
@@ -429,7 +429,7 @@ class _Transformer(_Sampled):
 
 
 class SequenceTraining(_Transformer):
-    """A causal transformer that is trained on sequences, with the bits of `incontext-train affine` and `quantifier`.
+    """A causal transformer that is trained on sequences, with the bits of `incontext train affine` and `quantifier`.
 
     `maps` is the map of every head, or a list of one per head: a map of scoring, or a LearnedMap. Maps read raw scores,
     so that the usual head is Softmax((width / heads) ** 0.5). `hidden` is the width of the multilayer perceptron, 0 for
@@ -482,7 +482,7 @@ class SequenceTraining(_Transformer):
 
 
 class ReasoningTraining(_Transformer):
-    """A transformer of one block that is trained on the reasoning task, with the bits of `incontext-train reasoning`.
+    """A transformer of one block that is trained on the reasoning task, with the bits of `incontext train reasoning`.
 
     `map` is Softmax or NormSoftmax, or a HeatSchedule, with which softmax has the schedule's temperature at each step.
 

@@ -226,7 +226,7 @@ void bind_laws(nb::module_& core) {
   bind_thresholds(room);
   bind_laws_of_maps(room);
   room.module().attr("QuadratureError") =
-      nb::exception<laws::QuadratureError>(room.module(), "QuadratureError", PyExc_ArithmeticError);
+      nb::exception<numerics::QuadratureError>(room.module(), "QuadratureError", PyExc_ArithmeticError);
 }
 
 }  // namespace incontext::python

@@ -11,7 +11,7 @@
 
 /// Conversions between C++ structs and the records of the Python half, field by field.
 ///
-///     INCONTEXT_RECORD(laws::Quadrature<double>, "laws", "Quadrature", value, error_estimate)
+///     INCONTEXT_RECORD(numerics::Quadrature<double>, "laws", "Quadrature", value, error_estimate)
 ///     INCONTEXT_CHOICE(QueryToken, "regression", "QueryToken")
 namespace incontext::python {
 

@@ -40,7 +40,7 @@ template <class Function>
 Broadcast over_maps(const Axis& context_length, nb::handle map, const Function& function) {
   std::vector<nb::object> inputs = map_numbers(map);
   inputs.push_back(context_length.values);
-  return {evaluate(result_of<laws::Quadrature<D>>("laws.Quadrature"), inputs, [&](const double* in, double* out) {
+  return {evaluate(result_of<numerics::Quadrature<D>>("laws.Quadrature"), inputs, [&](const double* in, double* out) {
     if (in[4] != std::floor(in[4])) {
       throw_invalid_argument("regression", "context_length is not whole", in[4], "an integer");
     }

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression.hpp"
 #include "query_records.hpp"
 #include "records.hpp"
 
 INCONTEXT_CHOICE(incontext::regression::Offset, "regression", "Offset")
 INCONTEXT_RECORD(incontext::regression::ErrorConvention, "regression", "ErrorConvention", query, offset)
-INCONTEXT_RECORD(incontext::laws::Quadrature<double>, "laws", "Quadrature", value, error_estimate)
+INCONTEXT_RECORD(incontext::numerics::Quadrature<double>, "laws", "Quadrature", value, error_estimate)
 INCONTEXT_RECORD(incontext::regression::Attention<double>, "regression", "Attention", key_query, input_value,
                  label_value)
 INCONTEXT_RECORD(incontext::regression::IsotropicTask<double>, "regression", "IsotropicTask", dimension, input_variance,

@@ -15,21 +15,21 @@
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
-#include "incontext/train/context_attention.hpp"
-#include "incontext/train/needle.hpp"
-#include "incontext/train/regression.hpp"
+#include "incontext/training/context_training.hpp"
+#include "incontext/training/needle_training.hpp"
+#include "incontext/training/regression_training.hpp"
 #include "regression_records.hpp"
 #include "rooms.hpp"
 #include "sampled_training.hpp"
 #include "sphere_records.hpp"
 
 INCONTEXT_CHOICE(incontext::simulate::ScoreLaw, "simulate", "ScoreLaw")
-INCONTEXT_CHOICE(incontext::train::ContextParameters, "training", "ContextParameters")
-INCONTEXT_CHOICE(incontext::train::NeedleRule, "training", "NeedleRule")
+INCONTEXT_CHOICE(incontext::training::ContextParameters, "training", "ContextParameters")
+INCONTEXT_CHOICE(incontext::training::NeedleRule, "training", "NeedleRule")
 INCONTEXT_CHOICE(incontext::training::RegressionParameters, "training", "RegressionParameters")
 INCONTEXT_RECORD(incontext::training::RegressionLayer, "training", "RegressionLayer", attention, inverse_temperature)
 
-/// Training on contexts that are drawn as they are needed: the layers of incontext-train, with its bits.
+/// Training on contexts that are drawn as they are needed: the layers of incontext train, with its bits.
 namespace incontext::python {
 
 namespace {
@@ -44,9 +44,9 @@ scoring::LinearAttention<float> linear_map(nb::handle map) {
 }
 
 template <class Map>
-Sampled sampled_contexts(const train::ContextLayer& layer, const Map& map, const train::ContextBatches& batches,
+Sampled sampled_contexts(const training::ContextLayer& layer, const Map& map, const training::ContextBatches& batches,
                          D initial_scale) {
-  const train::ContextTraining<Map> training(layer, map, batches);
+  const training::ContextTraining<Map> training(layer, map, batches);
   return {.initial = training.initial(initial_scale),
           .gradient = training.gradient(),
           .evaluate =
@@ -58,9 +58,9 @@ Sampled sampled_contexts(const train::ContextLayer& layer, const Map& map, const
 }
 
 template <class Map>
-Sampled sampled_regression(const train::RegressionSetting& setting, const Map& map,
-                           const train::ContextBatches& batches, D deviation) {
-  const train::RegressionTraining<Map> training(setting, map, batches);
+Sampled sampled_regression(const training::RegressionSetting& setting, const Map& map,
+                           const training::ContextBatches& batches, D deviation) {
+  const training::RegressionTraining<Map> training(setting, map, batches);
   return {.initial = training.initial(deviation),
           .gradient = training.gradient(),
           .evaluate = [training](Parameters at, I contexts) { return training.evaluate(at, contexts); },
@@ -71,10 +71,10 @@ void bind_factories(nb::module_& m) {
   m.def(
       "context_training",
       [](const simulate::SphereTask& task, nb::handle map, D scale, int heads, QueryToken query,
-         train::ContextParameters parameters, D initial_scale, I batch, std::uint64_t seed, const nb::object& device,
+         training::ContextParameters parameters, D initial_scale, I batch, std::uint64_t seed, const nb::object& device,
          int threads) {
-        const train::ContextLayer layer{task, scale, heads, query, parameters};
-        const train::ContextBatches batches{batch, seed, device_of(device), threads};
+        const training::ContextLayer layer{task, scale, heads, query, parameters};
+        const training::ContextBatches batches{batch, seed, device_of(device), threads};
         if (is(map, "scoring.LinearAttention")) {
           return sampled_contexts(layer, linear_map(map), batches, initial_scale);
         }
@@ -90,9 +90,9 @@ void bind_factories(nb::module_& m) {
       [](const regression::LinearTask<D>& task, I context_length, nb::handle map,
          training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed,
          D initial_deviation, I batch, std::uint64_t seed, const nb::object& device, int threads) {
-        const train::RegressionSetting setting{task, context_length, parameters,
-                                               fixed.value_or(regression::Attention<D>{})};
-        const train::ContextBatches batches{batch, seed, device_of(device), threads};
+        const training::RegressionSetting setting{task, context_length, parameters,
+                                                  fixed.value_or(regression::Attention<D>{})};
+        const training::ContextBatches batches{batch, seed, device_of(device), threads};
         if (is(map, "scoring.LinearAttention")) {
           return sampled_regression(setting, linear_map(map), batches, initial_deviation);
         }
@@ -110,9 +110,9 @@ void bind_factories(nb::module_& m) {
       "seed"_a, "device"_a, "threads"_a, "What incontext.training.RegressionTraining is made of.");
   m.def(
       "needle_training",
-      [](const std::vector<I>& lengths, train::NeedleRule rule, simulate::ScoreLaw law, D needle_mean, D needle_stddev,
-         I batch, std::uint64_t seed, const nb::object& device, int threads) {
-        const train::NeedleTraining training(
+      [](const std::vector<I>& lengths, training::NeedleRule rule, simulate::ScoreLaw law, D needle_mean,
+         D needle_stddev, I batch, std::uint64_t seed, const nb::object& device, int threads) {
+        const training::NeedleTraining training(
             lengths, rule, {seed, law, needle_mean, needle_stddev, batch, device_of(device), threads});
         return Sampled{.initial = training.initial(),
                        .gradient = training.gradient(),

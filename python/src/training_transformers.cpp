@@ -23,10 +23,10 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
-#include "incontext/train/reasoning.hpp"
-#include "incontext/train/sphere_sequences.hpp"
-#include "incontext/train/task_sequences.hpp"
 #include "incontext/training/output_bound.hpp"
+#include "incontext/training/reasoning_training.hpp"
+#include "incontext/training/sphere_sequences.hpp"
+#include "incontext/training/task_sequences.hpp"
 #include "rooms.hpp"
 #include "sampled_training.hpp"
 #include "sphere_records.hpp"
@@ -34,16 +34,16 @@
 INCONTEXT_CHOICE(incontext::training::LayerNorms, "training", "LayerNorms")
 INCONTEXT_CHOICE(incontext::training::SequenceLoss, "training", "SequenceLoss")
 INCONTEXT_CHOICE(incontext::training::ReasoningAnswers, "training", "ReasoningAnswers")
-INCONTEXT_CHOICE(incontext::train::GradientScaling, "training", "GradientScaling")
-INCONTEXT_CHOICE(incontext::train::Quantifier, "training", "Quantifier")
-INCONTEXT_CHOICE(incontext::train::QuantifierNumbers, "training", "QuantifierNumbers")
+INCONTEXT_CHOICE(incontext::training::GradientScaling, "training", "GradientScaling")
+INCONTEXT_CHOICE(incontext::training::Quantifier, "training", "Quantifier")
+INCONTEXT_CHOICE(incontext::training::QuantifierNumbers, "training", "QuantifierNumbers")
 INCONTEXT_RECORD(incontext::training::OutputBound<double>, "training", "OutputBound", center, radius)
 INCONTEXT_RECORD(incontext::training::ReasoningShape, "training", "ReasoningShape", largest_value, width, heads, hidden)
 INCONTEXT_RECORD(incontext::training::ReasoningMeasurement, "training", "ReasoningMeasurement", step, loss, accuracy,
                  held_out_loss, held_out_standard_error, held_out_accuracy, entropy, query_gradient, key_gradient,
                  value_gradient)
 
-/// The transformers of incontext-train, with its bits: sequences of the affine task, of quantifiers, of the sphere task
+/// The transformers of incontext train, with its bits: sequences of the affine task, of quantifiers, of the sphere task
 /// or of one's own, and the reasoning task.
 namespace incontext::python {
 
@@ -64,7 +64,7 @@ using SequenceMap = training::AnyLearnedMap<
     LearnedMap<scoring::SSMax<float>, parameter::Scale, parameter::Bias>, LearnedMap<scoring::NormSoftmax<float>>,
     LearnedMap<scoring::SaSoftmax<float>>, Ratio<scoring::Average>, Ratio<scoring::Tanh>, Ratio<scoring::Relu>,
     Ratio<scoring::Square>>;
-using Sequences = train::SequenceTraining<SequenceMap>;
+using Sequences = training::SequenceTraining<SequenceMap>;
 using Examples = training::SequenceExamples<float>;
 
 /// A transformer in training, with what can be asked of it; what its kind does not have is empty.
@@ -148,7 +148,7 @@ SequenceMap sequence_map(nb::handle given) {
 struct Stream {
   int features, outputs;
   I length;
-  train::SequenceStream<float> sequences;
+  training::SequenceStream<float> sequences;
 };
 
 /// Writes what a Python function drew into columns of examples.
@@ -175,7 +175,7 @@ Stream stream_of(nb::handle given) {
     const auto task = nb::cast<simulate::SphereTask>(given.attr("task"));
     simulate::validate(task);
     return {static_cast<int>(task.dimension + task.classes), static_cast<int>(task.classes), task.context_length + 1,
-            train::sphere_sequences<float>(task, seed())};
+            training::sphere_sequences<float>(task, seed())};
   }
   const bool is_affine = is(given, "training.AffineSequences"), is_own = is(given, "training.SequenceStream");
   if (!is_affine && !is_own && !is(given, "training.QuantifierSequences")) {
@@ -189,13 +189,13 @@ Stream stream_of(nb::handle given) {
     const simulate::AffineSequences<float> task{
         seed(), number("input_stddev"), number("function_stddev"),
         given.attr("first_input_stddev").is_none() ? number("input_stddev") : number("first_input_stddev")};
-    return {train::affine_features, 1, length, train::affine_sequences(task, length)};
+    return {training::affine_features, 1, length, training::affine_sequences(task, length)};
   }
   if (!is_own) {
     const simulate::QuantifierSequences<float> task{seed(), number("input_stddev")};
-    return {train::quantifier_features, 2, length,
-            train::quantifier_sequences(task, chosen_field<train::Quantifier>(given, "quantifier"),
-                                        chosen_field<train::QuantifierNumbers>(given, "numbers"), length)};
+    return {training::quantifier_features, 2, length,
+            training::quantifier_sequences(task, chosen_field<training::Quantifier>(given, "quantifier"),
+                                           chosen_field<training::QuantifierNumbers>(given, "numbers"), length)};
   }
   const auto draw = std::make_shared<nb::object>(given.attr("draw"));
   return {whole_field<int>(given, "features"),
@@ -233,7 +233,7 @@ std::vector<std::vector<std::vector<D>>> numbers_of_maps(const training::Sequenc
 }
 
 Transformer sequence_training(nb::handle sequences, const nb::list& maps, training::SequenceShape shape,
-                              D initial_scale, const train::SequenceBatches& batches) {
+                              D initial_scale, const training::SequenceBatches& batches) {
   const Stream stream = stream_of(sequences);
   shape.features = stream.features;
   shape.outputs = stream.outputs;
@@ -256,7 +256,7 @@ Transformer sequence_training(nb::handle sequences, const nb::list& maps, traini
   result.outputs = [training, outputs = stream.outputs](Parameters at, const Examples& given, I count) {
     const I length = given.length;
     std::vector<float> all(static_cast<std::size_t>(count * length * outputs));
-    const train::SequenceStream<float> copied{
+    const training::SequenceStream<float> copied{
         .length = [length](I) { return length; },
         .draw =
             [&](std::uint64_t index, I tokens, Examples& examples, Eigen::Index first) {
@@ -274,9 +274,9 @@ Transformer sequence_training(nb::handle sequences, const nb::list& maps, traini
 
 template <class Map>
 Transformer reasoning_training(const training::ReasoningShape& shape,
-                               const typename train::ReasoningTraining<Map>::MapOfStep& map_of_step, D initial_stddev,
-                               const train::ReasoningBatches& batches) {
-  const train::ReasoningTraining<Map> training(shape, map_of_step, batches);
+                               const typename training::ReasoningTraining<Map>::MapOfStep& map_of_step,
+                               D initial_stddev, const training::ReasoningBatches& batches) {
+  const training::ReasoningTraining<Map> training(shape, map_of_step, batches);
   Transformer result{
       {.initial = training.initial(initial_stddev), .gradient = training.gradient(), .decays = training.decays()}};
   result.parts = [training](Parameters at) { return parts_of(training.layout(), training::reasoning_part_names, at); };
@@ -287,7 +287,7 @@ Transformer reasoning_training(const training::ReasoningShape& shape,
 }
 
 Transformer reasoning_of(const training::ReasoningShape& shape, nb::handle map, D initial_stddev,
-                         const train::ReasoningBatches& batches) {
+                         const training::ReasoningBatches& batches) {
   const auto number = [&](const char* name) { return number_of(map, name); };
   if (is(map, "scoring.Softmax")) {
     const scoring::Softmax<float> fixed{number("temperature")};
@@ -387,7 +387,7 @@ void bind_transformers(Room& room) {
   m.def(
       "reasoning_training",
       [](const training::ReasoningShape& shape, const nb::object& map, D initial_stddev, D training_share, I batch,
-         training::ReasoningAnswers answers, train::GradientScaling scaling, std::uint64_t seed,
+         training::ReasoningAnswers answers, training::GradientScaling scaling, std::uint64_t seed,
          const nb::object& device, int threads) {
         return reasoning_of(shape, map, initial_stddev,
                             {seed, training_share, batch, answers, scaling, device_of(device), threads});

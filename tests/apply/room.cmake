@@ -1,5 +1,5 @@
-# The CUDA editions of the drivers, compiled by nvcc and run where there is a GPU: by scripts/gpu-check, and as a slow
-# test, because nvcc takes minutes for them.
+# The drivers for CUDA, compiled by nvcc and run where there is a GPU: by scripts/gpu-check, and as a slow test, because
+# nvcc takes minutes for them.
 if(NOT TARGET incontext::simulate_cuda)
   return()
 endif()

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <incontext/scoring/softmax.hpp>
-#include <incontext/train/context_attention.hpp>
+#include <incontext/training/context_training.hpp>
 #include <incontext/training/trainer.hpp>
 
 namespace mine {
@@ -28,9 +28,9 @@ struct Asinh {
 
 template <class Map>
 double trained_loss(const char* name, const Map& map) {
-  namespace train = incontext::train;
-  const train::ContextLayer layer{.task = {.dimension = 3, .classes = 3, .context_length = 30}, .scale = 0.4};
-  const train::ContextTraining attention(layer, map, {.batch = 256, .seed = 1});
+  namespace training = incontext::training;
+  const training::ContextLayer layer{.task = {.dimension = 3, .classes = 3, .context_length = 30}, .scale = 0.4};
+  const training::ContextTraining attention(layer, map, {.batch = 256, .seed = 1});
   incontext::training::Trainer trainer(attention.initial(0.5), attention.gradient(), {.rate = {.peak = 0.05}});
   while (trainer.steps() < 500) trainer.step();
   const auto [loss, accuracy] = attention.evaluate(trainer.parameters(), 8192);

@@ -51,9 +51,9 @@ std::string softmax_case(const std::string& name = "", const std::string& value 
 
 TEST_CASE("an output that cannot be written is refused before the run", "[bad-input]") {
   const TemporaryFolder folder;
-  for (const std::string& program : {std::string(INCONTEXT_TEMPERATURE), std::string(INCONTEXT_EVALUATE)}) {
+  for (const std::string& program : {std::string("temperature"), std::string("evaluate")}) {
     Arguments arguments;
-    if (program == INCONTEXT_EVALUATE) arguments = {folder.write("cases.json", softmax_case())};
+    if (program == "evaluate") arguments = {folder.write("cases.json", softmax_case())};
     const auto before = folder.names();
     for (const std::string& output : {folder.file("missing/report"), folder.file(".")}) {
       Arguments with_output = arguments;
@@ -72,16 +72,16 @@ TEST_CASE("an output that cannot be written is refused before the run", "[bad-in
 TEST_CASE("a refused run leaves an older output as it was", "[bad-input]") {
   const TemporaryFolder folder;
   const std::string output = folder.write("report.json", "older");
-  CHECK(run_program(INCONTEXT_TEMPERATURE, {"--trials", "0", "--output", output}).exit_code == 2);
-  CHECK(run_program(INCONTEXT_TEMPERATURE, {"--data", folder.file("none"), "--output", output}).exit_code == 2);
+  CHECK(run_program("temperature", {"--trials", "0", "--output", output}).exit_code == 2);
+  CHECK(run_program("temperature", {"--data", folder.file("none"), "--output", output}).exit_code == 2);
   CHECK(content_of(output) == "older");
   CHECK(folder.names() == std::vector<std::string>{"report.json"});
 }
 
-TEST_CASE("incontext-evaluate refuses bad files and bad cases, by case, field and value", "[bad-input]") {
+TEST_CASE("incontext evaluate refuses bad files and bad cases, by case, field and value", "[bad-input]") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::string& text, const std::string& expected) {
-    check_refused(INCONTEXT_EVALUATE, folder, {folder.write("cases.json", text)}, expected);
+    check_refused("evaluate", folder, {folder.write("cases.json", text)}, expected);
   };
   refused("", "cases.json: is not JSON");
   refused("{\"cases\": [", "cases.json: is not JSON");
@@ -105,15 +105,15 @@ TEST_CASE("incontext-evaluate refuses bad files and bad cases, by case, field an
           "case bad-one.in.task.noise_variance: is not a number (value = \"much\";");
   refused(softmax_case("v_x", "[0, \"nan\"]"), "case bad-one.in.attention.v_x[1]: is not finite (value = \"nan\";");
   refused(softmax_case("v_x", "[0]"), "case bad-one: incontext::generalization_error: input_value has the wrong shape");
-  check_refused(INCONTEXT_EVALUATE, folder, {"-"}, "-: is not JSON", "not json");
-  check_refused(INCONTEXT_EVALUATE, folder, {}, "file is required");
+  check_refused("evaluate", folder, {"-"}, "-: is not JSON", "not json");
+  check_refused("evaluate", folder, {}, "file is required");
 }
 
-TEST_CASE("incontext-evaluate refuses bad scores and parameters of maps, by field and value", "[bad-input]") {
+TEST_CASE("incontext evaluate refuses bad scores and parameters of maps, by field and value", "[bad-input]") {
   const TemporaryFolder folder;
   const auto refused = [&](const std::string& kind, const std::string& in, const std::string& expected) {
     const std::string text = one_case(R"({"id": "bad-one", "kind": ")" + kind + R"(", "in": )" + in + "}");
-    check_refused(INCONTEXT_EVALUATE, folder, {folder.write("cases.json", text)}, "case bad-one.in." + expected);
+    check_refused("evaluate", folder, {folder.write("cases.json", text)}, "case bad-one.in." + expected);
   };
   refused("softmax", R"({"z": [1, 2], "tau": "-1"})", "tau: is not positive (value = \"-1\"; needs 0 < value)");
   refused("softmax", R"({"z": [1, 2], "tau": "inf"})", "tau: is not finite (value = \"inf\";");

@@ -1,4 +1,4 @@
-// incontext-calibrate as a user runs it: files of every layout, a head in detail, a drawing, refusals.
+// incontext calibrate as a user runs it: files of every layout, a head in detail, a drawing, refusals.
 
 #include <algorithm>
 #include <bit>
@@ -37,7 +37,7 @@ std::vector<double> normal_scores(std::size_t count, double stddev, int seed) {
   return scores;
 }
 
-Json report(const Arguments& arguments) { return report_of(INCONTEXT_CALIBRATE, arguments, 0); }
+Json report(const Arguments& arguments) { return report_of("calibrate", arguments, 0); }
 
 /// An .npy file of half, single or double precision in either byte order and either order of the dimensions.
 std::string npy(const std::string& descr, bool fortran, const std::string& shape, const std::string& data) {
@@ -53,7 +53,7 @@ std::string bytes_of(const std::vector<Number>& numbers) {
 }
 
 void check_refused(const Arguments& arguments, const std::string& expected) {
-  const Finished finished = run_program(INCONTEXT_CALIBRATE, arguments);
+  const Finished finished = run_program("calibrate", arguments);
   CAPTURE(finished.errors, expected);
   CHECK(finished.exit_code == 2);
   CHECK(finished.output.empty());
@@ -63,7 +63,7 @@ void check_refused(const Arguments& arguments, const std::string& expected) {
 
 }  // namespace
 
-TEST_CASE("incontext-calibrate tells normal heads from others and shows one in detail", "[programs][calibrate]") {
+TEST_CASE("incontext calibrate tells normal heads from others and shows one in detail", "[programs][calibrate]") {
   const TemporaryFolder folder;
   std::vector<double> scores = normal_scores(2 * 96 * 96, 1.5, 1);
   for (std::size_t q = 0; q < 96; ++q) scores[96 * 96 + 96 * q] += 9;  // a sink in head 1
@@ -102,7 +102,7 @@ TEST_CASE("incontext-calibrate tells normal heads from others and shows one in d
   CHECK(note_of(all["tables"][1]).find("look like weights") == std::string::npos);
 }
 
-TEST_CASE("incontext-calibrate says which heads look like weights", "[programs][calibrate]") {
+TEST_CASE("incontext calibrate says which heads look like weights", "[programs][calibrate]") {
   const TemporaryFolder folder;
   std::vector<double> scores = normal_scores(2 * 32 * 32, 1.5, 1);
   for (std::size_t row = 32; row < 64; ++row) {  // of head 1, with a sink that is not in the file
@@ -117,7 +117,7 @@ TEST_CASE("incontext-calibrate says which heads look like weights", "[programs][
   CHECK(heads["notes"].dump().find("look like weights after softmax: 1") != std::string::npos);
 }
 
-TEST_CASE("the drawing of incontext-calibrate has the needle's weight of its table", "[programs][calibrate]") {
+TEST_CASE("the drawing of incontext calibrate has the needle's weight of its table", "[programs][calibrate]") {
   const TemporaryFolder folder;
   const std::string drawing = folder.file("head.svg");
   const std::string file =
@@ -146,7 +146,7 @@ TEST_CASE("the drawing of incontext-calibrate has the needle's weight of its tab
   CHECK(std::abs(uncentered - predicted) > 3e-4);  // the law from the true mean is another
 }
 
-TEST_CASE("incontext-calibrate reads the same scores from every kind of file", "[programs][calibrate]") {
+TEST_CASE("incontext calibrate reads the same scores from every kind of file", "[programs][calibrate]") {
   const TemporaryFolder folder;
   constexpr std::size_t queries = 12, keys = 16;
   std::vector<double> scores;
@@ -179,7 +179,7 @@ TEST_CASE("incontext-calibrate reads the same scores from every kind of file", "
   check_same("big.npy", npy(">f8", false, "(1, 12, 16)", bytes_of(swapped)));
 }
 
-TEST_CASE("incontext-calibrate gives the moment-ratio temperature of a shift", "[programs][calibrate]") {
+TEST_CASE("incontext calibrate gives the moment-ratio temperature of a shift", "[programs][calibrate]") {
   const TemporaryFolder folder;
   std::vector<double> scores = normal_scores(40 * 40, 1, 3);
   for (std::size_t q = 0; q < 40; ++q) scores[41 * q] = 1 + 0.1 * scores[41 * q];
@@ -194,7 +194,7 @@ TEST_CASE("incontext-calibrate gives the moment-ratio temperature of a shift", "
   CHECK(rows[2]["standard_error"].get<double>() > 0);
 }
 
-TEST_CASE("incontext-calibrate refuses what it cannot use, in one line", "[programs][calibrate]") {
+TEST_CASE("incontext calibrate refuses what it cannot use, in one line", "[programs][calibrate]") {
   const TemporaryFolder folder;
   const auto file = [&](const std::string& name, std::vector<double> scores, std::vector<std::int64_t> shape) {
     return folder.write(name, incontext::examples::npy_bytes(scores, shape));
@@ -236,7 +236,7 @@ TEST_CASE("a needle that equal weights would favor has a report, with the reason
       folder.write("s.npy", npy("<f8", false, "(100, 128)", bytes_of(normal_scores(100 * 128, 2, 5))));
   for (const char* gap : {"0.5", "1", "4"}) {
     CAPTURE(gap);
-    const Finished finished = run_program(INCONTEXT_CALIBRATE, {"--scores", file, "--head", "0,0", "--gap", gap});
+    const Finished finished = run_program("calibrate", {"--scores", file, "--head", "0,0", "--gap", gap});
     CHECK(finished.exit_code == 0);
     CHECK(finished.output.find("nan") == std::string::npos);
     const bool has_reason =
@@ -250,7 +250,7 @@ TEST_CASE("a file that is shortened while it is read ends the program with one l
   const std::string file = folder.write("big.npy", npy("<f2", false, "(20000, 20000)", ""));
   const auto whole = std::filesystem::file_size(file) + std::uintmax_t{2} * 20000 * 20000;
   std::filesystem::resize_file(file, whole);  // a sparse file: no disk is used
-  RunningProgram running(INCONTEXT_CALIBRATE, {"--scores", file}, folder);
+  RunningProgram running("calibrate", {"--scores", file}, folder);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   std::filesystem::resize_file(file, 100000);
   const Finished finished = running.wait();

@@ -1,4 +1,4 @@
-// incontext-evaluate on the kinds of in-context classification.
+// incontext evaluate on the kinds of in-context classification.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,9 +17,7 @@ namespace {
 
 const std::string oracle_file = std::string(INCONTEXT_ORACLES) + "/classification.json";
 
-Finished evaluate(const Json& document) {
-  return run_program(INCONTEXT_EVALUATE, {"-", "--format", "json"}, document.dump());
-}
+Finished evaluate(const Json& document) { return run_program("evaluate", {"-", "--format", "json"}, document.dump()); }
 
 /// The oracle file with the first case of one kind.
 Json first_of(const std::string& kind) {
@@ -37,7 +35,7 @@ Json first_of(const std::string& kind) {
 }  // namespace
 
 TEST_CASE("the table of computed contexts fits a wide terminal", "[programs]") {
-  const Finished finished = run_program(INCONTEXT_EVALUATE, {oracle_file, "--all-rows"});
+  const Finished finished = run_program("evaluate", {oracle_file, "--all-rows"});
   CHECK(finished.exit_code == 0);
   CHECK(finished.output.find("fields}") != std::string::npos);
   std::size_t widest = 0;
@@ -49,7 +47,7 @@ TEST_CASE("the table of computed contexts fits a wide terminal", "[programs]") {
   CHECK(widest <= 160);
 }
 
-TEST_CASE("incontext-evaluate refuses what classification can't be asked", "[programs]") {
+TEST_CASE("incontext evaluate refuses what classification can't be asked", "[programs]") {
   const auto refused = [](const std::string& kind, const std::string& field, const Json& value,
                           const std::string& named) {
     Json document = first_of(kind);

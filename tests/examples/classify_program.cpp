@@ -1,4 +1,4 @@
-// incontext-classify as a user runs it: figures that agree with theory, what they show, files of contexts, refusals.
+// incontext classify as a user runs it: figures that agree with theory, what they show, files of contexts, refusals.
 
 #include <incontext/simulate/classification/sphere_task.hpp>
 
@@ -32,15 +32,15 @@ Json classify_report(Arguments arguments, int exit_code = 0) {
   const bool searches = !is_given("--gain") && !is_given("--rate") && !is_given("--search-trials") && !is_laws;
   if (!is_given("--trials")) arguments.insert(arguments.end(), {"--trials", "4096"});
   if (searches) arguments.insert(arguments.end(), {"--search-trials", "1024"});
-  return incontext::testing::report_of(INCONTEXT_CLASSIFY, arguments, exit_code);
+  return incontext::testing::report_of("classify", arguments, exit_code);
 }
 
 void classify_refuses(const Arguments& arguments, const std::string& expected) {
-  const Finished finished = run_program(INCONTEXT_CLASSIFY, arguments);
+  const Finished finished = run_program("classify", arguments);
   CAPTURE(finished.errors);
   CHECK(finished.exit_code == 2);
   CHECK(finished.output.empty());
-  CHECK(finished.errors == part("incontext-classify: " + expected));
+  CHECK(finished.errors == part("incontext classify: " + expected));
 }
 
 /// The rows of a table whose cells have these values.
@@ -62,7 +62,7 @@ Json row_where(const Json& table, const std::map<std::string, Json>& cells) {
 
 double number(const Json& row, const std::string& key) { return row[key].get<double>(); }
 
-TEST_CASE("incontext-classify shows the approximate loss of two classes within its range alone", "[programs]") {
+TEST_CASE("incontext classify shows the approximate loss of two classes within its range alone", "[programs]") {
   const auto loss_of = [](const std::string& rule, const std::string& kappa, const std::string& size, double gain) {
     const std::string option = rule == "kernel" ? "--rate" : "--gain";
     const Json rows =
@@ -85,7 +85,7 @@ TEST_CASE("incontext-classify shows the approximate loss of two classes within i
 
 }  // namespace
 
-TEST_CASE("every figure of incontext-classify agrees and fits a terminal, and a run repeats itself",
+TEST_CASE("every figure of incontext classify agrees and fits a terminal, and a run repeats itself",
           "[programs][classify]") {
   const auto [figure, tables, comparisons] =
       GENERATE(table<std::string, std::size_t, std::size_t>({{"rules", 6, 21},
@@ -107,14 +107,14 @@ TEST_CASE("every figure of incontext-classify agrees and fits a terminal, and a 
   if (has_dimensions) arguments.insert(arguments.end(), {"--dimensions", "2,3"});
   if (figure == "7") arguments.insert(arguments.end(), {"--context-lengths", "20,40"});
   const Json report = classify_report(arguments);
-  CHECK(report["program"] == "incontext-classify");
+  CHECK(report["program"] == "incontext classify");
   CHECK(report["arguments"]["figure"] == figure);
   CHECK(report["tables"].size() == tables);
   CHECK(report["verdict"]["agrees"] == true);
   CHECK(report["verdict"]["comparisons"] == comparisons);
   CHECK(report["verdict"]["controls_that_passed"] == 0);
   if (figure == "6") CHECK(classify_report(arguments)["tables"] == report["tables"]);
-  const Finished shown = run_program(INCONTEXT_CLASSIFY, arguments);
+  const Finished shown = run_program("classify", arguments);
   std::size_t widest = 0;
   for (std::size_t at = 0; at < shown.output.size();) {
     const std::size_t end = std::min(shown.output.find('\n', at), shown.output.size());
@@ -344,7 +344,7 @@ TEST_CASE("what context noise lacks to a Gaussian is within what the linear rule
 }
 
 TEST_CASE("one rate fits either dense or sparse neighborhoods, and softmax both", "[programs][classify]") {
-  const Json report = incontext::testing::report_of(INCONTEXT_CLASSIFY, {"--figure", "8b", "--trials", "4096"});
+  const Json report = incontext::testing::report_of("classify", {"--figure", "8b", "--trials", "4096"});
   const Json &losses = report["tables"][0], &rates = report["tables"][1];
   const auto both = [&](const std::string& rule) { return number(row_where(losses, {{"rule", rule}}), "both"); };
   CHECK(both("softmax, best on both") < 0.7 * both("kernel, best on both"));
@@ -362,7 +362,7 @@ TEST_CASE("one rate fits either dense or sparse neighborhoods, and softmax both"
   CHECK(row_where(controls, {{"theory", "Var Z of independent points"}})["outcome"] == "rejected");
   // a kernel narrow enough for the best rate of both kinds to be near the median of theirs
   const Json narrow =
-      incontext::testing::report_of(INCONTEXT_CLASSIFY, {"--figure", "8b", "--kappa", "30", "--trials", "4096"});
+      incontext::testing::report_of("classify", {"--figure", "8b", "--kappa", "30", "--trials", "4096"});
   for (const std::string neighborhood : {"dense", "sparse"}) {
     const Json row = row_where(narrow["tables"][1], {{"neighborhood", neighborhood}});
     CHECK(std::abs(std::log(number(row, "median") / number(row, "best_rate"))) < 0.5);
@@ -433,7 +433,7 @@ TEST_CASE("hundreds of classes take as many draws as their cells ask for", "[pro
   CHECK(number(loss, "limit_error") > 0);
 }
 
-TEST_CASE("incontext-classify gives the same numbers on every device", "[programs][classify]") {
+TEST_CASE("incontext classify gives the same numbers on every device", "[programs][classify]") {
   const auto tables = [](const std::string& device) {
     return classify_report({"--figure", "elimination", "--dimensions", "3", "--trials", "500", "--search-trials", "100",
                             "--device", device})["tables"];
@@ -443,7 +443,7 @@ TEST_CASE("incontext-classify gives the same numbers on every device", "[program
   CHECK(tables("tbb") == serial);
 }
 
-TEST_CASE("incontext-classify refuses what cannot be used, by name and value", "[bad-input][classify]") {
+TEST_CASE("incontext classify refuses what cannot be used, by name and value", "[bad-input][classify]") {
   classify_refuses(
       {"--figure", "9"},
       "--figure: is unknown (value = 9; needs rules|laws|4|5|6|7|8a|8b|16|valley|rates|elimination|onset)");

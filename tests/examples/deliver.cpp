@@ -6,7 +6,7 @@
 #include "examples/support/report.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
-#include "tests/examples/run_program.hpp"
+#include "tests/examples/temporary_folder.hpp"
 
 namespace deliver_test {
 

@@ -1,4 +1,4 @@
-// incontext-fading as a user runs it: figures whose theory agrees and whose negative controls are rejected, refusals.
+// incontext fading as a user runs it: figures whose theory agrees and whose negative controls are rejected, refusals.
 
 #include <incontext/statistics/estimate.hpp>
 
@@ -22,20 +22,20 @@ namespace {
 using Arguments = std::vector<std::string>;
 
 Json report_of(const Arguments& arguments, int exit_code = 0) {
-  return incontext::testing::report_of(INCONTEXT_FADING, arguments, exit_code);
+  return incontext::testing::report_of("fading", arguments, exit_code);
 }
 
 void refused(const Arguments& arguments, const std::string& expected) {
-  const Finished finished = run_program(INCONTEXT_FADING, arguments);
+  const Finished finished = run_program("fading", arguments);
   CAPTURE(finished.errors);
   CHECK(finished.exit_code == 2);
   CHECK(finished.output.empty());
-  CHECK(finished.errors == part("incontext-fading: " + expected));
+  CHECK(finished.errors == part("incontext fading: " + expected));
 }
 
 }  // namespace
 
-TEST_CASE("every figure of incontext-fading agrees, and its controls are rejected", "[programs][fading]") {
+TEST_CASE("every figure of incontext fading agrees, and its controls are rejected", "[programs][fading]") {
   const auto [figure, tables, comparisons, controls] =
       GENERATE(table<std::string, std::size_t, std::size_t, std::size_t>({{"phase", 2, 30, 6},
                                                                           {"fading", 3, 9, 3},
@@ -46,7 +46,7 @@ TEST_CASE("every figure of incontext-fading agrees, and its controls are rejecte
   // the control at w = 0.1 is 0.3% off and needs more rows to be told from the right value
   const std::string scores = figure == "fading" ? "1e7" : "2e6";
   const Json report = report_of({"--figure", figure, "--lengths", "100,1000", "--most-scores", scores});
-  CHECK(report["program"] == "incontext-fading");
+  CHECK(report["program"] == "incontext fading");
   REQUIRE(report["tables"].size() == tables);
   CHECK(report["verdict"]["agrees"] == true);
   CHECK(report["verdict"]["comparisons"] == comparisons);
@@ -95,11 +95,11 @@ TEST_CASE("the plane of needle and noise: the weight rises through one half at t
   }
 }
 
-TEST_CASE("incontext-fading: usual rows that cannot be judged leave a run complete, rows that were asked for do not",
+TEST_CASE("incontext fading: usual rows that cannot be judged leave a run complete, rows that were asked for do not",
           "[programs]") {
   const auto asked = [](std::vector<std::string> more) {
     more.insert(more.end(), {"--figure", "fading", "--gap", "8", "--variance", "2", "--weights", "0.5"});
-    return run_program(INCONTEXT_FADING, more);
+    return run_program("fading", more);
   };
   const std::vector<std::string> few{"--trials", "4096", "--most-scores", "1000000"};
   const Finished usual = asked(few);
@@ -151,7 +151,7 @@ TEST_CASE("means that depend on rare rows are not judged, with a reason, and med
   CHECK(long_rows[2]["z"].is_number());  // entropy
 }
 
-TEST_CASE("incontext-fading gives the same numbers on every device", "[programs][fading]") {
+TEST_CASE("incontext fading gives the same numbers on every device", "[programs][fading]") {
   const auto rows = [](const std::string& device) {
     return report_of({"--figure", "retrieval", "--lengths", "50", "--trials", "500", "--device", device})["tables"];
   };
@@ -191,7 +191,7 @@ TEST_CASE("a control that should have been rejected and was not is a disagreemen
   CHECK(verdict_of(0.3, 0.305) == std::make_pair(true, std::string("cannot tell")));
 }
 
-TEST_CASE("incontext-fading refuses what cannot be used, by name and value", "[bad-input][fading]") {
+TEST_CASE("incontext fading refuses what cannot be used, by name and value", "[bad-input][fading]") {
   refused({"--figure", "gap"},
           "--figure: is unknown (value = gap; needs phase|fading|retrieval|bounded|diagram|optimum)");
   refused({"--lengths", "100,2"}, "--lengths: is too small (value = 2; needs at least 3)");

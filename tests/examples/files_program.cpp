@@ -26,11 +26,8 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-const std::vector<std::string> all_programs{INCONTEXT_TEMPERATURE, INCONTEXT_SOFTMAX_ERROR, INCONTEXT_FADING,
-                                            INCONTEXT_GRADIENTS,   INCONTEXT_CLASSIFY,      INCONTEXT_SCORES,
-                                            INCONTEXT_EVALUATE};
-const std::string temperature = shell_quoted(INCONTEXT_TEMPERATURE) + " --trials 64 --device serial ";
-const std::string scores = shell_quoted(INCONTEXT_SCORES) + " --row 1,2,3 ";
+const std::string temperature = in_shell("temperature") + " --trials 64 --device serial ";
+const std::string scores = in_shell("scores") + " --row 1,2,3 ";
 
 void check_refused(const Finished& finished, const std::string& expected) {
   CAPTURE(finished.output, finished.errors);
@@ -51,17 +48,20 @@ Json rows_of(const Json& report) { return report["tables"][0]["rows"]; }
 
 }  // namespace
 
-TEST_CASE("every program's help has examples, and help or a version that cannot be shown is a failure", "[files]") {
-  for (const std::string& program : all_programs) {
+TEST_CASE("every subcommand's help has examples, and help or a version that cannot be shown is a failure", "[files]") {
+  for (const std::string& program : all_subcommands()) {
     CAPTURE(program);
     const Finished help = run_program(program, {"--help"});
     CHECK(help.exit_code == 0);
-    CHECK(help.output == part("\nExamples:\n  incontext-"));
+    CHECK(help.output == part("Usage: incontext " + program + " "));
+    const std::size_t examples = help.output.find("\nExample");
+    REQUIRE(examples != std::string::npos);
+    CHECK(help.output.substr(examples) == part("incontext " + program));
     CHECK(help.errors.empty());
     for (const std::string option : {"--help", "--version"}) {
-      check_refused(run_command(shell_quoted(program) + " " + option + " >/dev/full"),
+      check_refused(run_command(in_shell(program) + " " + option + " >/dev/full"),
                     "standard output: cannot be written: No space left on device");
-      check_refused(run_command(shell_quoted(program) + " " + option + " >&-"),
+      check_refused(run_command(in_shell(program) + " " + option + " >&-"),
                     "standard output: cannot be written: Bad file descriptor");
     }
   }
@@ -79,7 +79,7 @@ TEST_CASE("a report that cannot be written is a failure, on a full disk and past
   check_refused(run_command(in_folder + scores + "--format json >report"),
                 "standard output: cannot be written: File too large");
   check_refused(run_command(in_folder + temperature + "--format json --output other"), "File too large");
-  check_refused(run_command(in_folder + shell_quoted(INCONTEXT_CLASSIFY) +
+  check_refused(run_command(in_folder + in_shell("classify") +
                             " --rule linear --rate 1 --trials 16 --quiet --contexts c.npy --device serial"),
                 "--contexts: cannot be written: File too large");
   CHECK(folder.names() == Names{"report"});  // the shell creates it
@@ -100,7 +100,7 @@ TEST_CASE("a closed pipe ends a program by SIGPIPE, and is an error of writing i
   const TemporaryFolder folder;
   const Finished saved = run_command(temperature + "--output " + shell_quoted(folder.file("report.json")) + " >&9");
   CHECK(saved.exit_code == 128 + SIGPIPE);
-  CHECK(Json::parse(content_of(folder.file("report.json")))["program"] == "incontext-temperature");
+  CHECK(Json::parse(content_of(folder.file("report.json")))["program"] == "incontext temperature");
   CHECK(folder.names() == Names{"report.json"});
   ::close(write_end);
 }
@@ -123,7 +123,7 @@ TEST_CASE("a replaced report keeps its access rights, and a link to a report rem
   const std::string report = folder.write("report", "old");
   REQUIRE(::chmod(report.c_str(), 0600) == 0);
   REQUIRE(::symlink("report", folder.file("link").c_str()) == 0);
-  REQUIRE(run_program(INCONTEXT_SCORES, {"--row", "1,2", "--output", folder.file("link")}).exit_code == 0);
+  REQUIRE(run_program("scores", {"--row", "1,2", "--output", folder.file("link")}).exit_code == 0);
   struct stat status = {};
   REQUIRE(::lstat(report.c_str(), &status) == 0);
   CHECK((status.st_mode & 0777U) == 0600);
@@ -147,7 +147,7 @@ TEST_CASE("an invalid number of threads in the environment is refused with the v
     const Finished finished = run_command("OMP_NUM_THREADS=" + value + " " + temperature);
     CAPTURE(value, finished.errors);
     CHECK(finished.exit_code == 2);
-    CHECK(finished.errors == part("incontext-temperature: OMP_NUM_THREADS: is "));
+    CHECK(finished.errors == part("incontext temperature: OMP_NUM_THREADS: is "));
     CHECK(finished.output.empty());
   }
   for (const std::string value : {"1", "2,1", " 2 "}) {
@@ -161,12 +161,12 @@ TEST_CASE("a message about a value or cell of any length and bytes is one short 
   const std::string long_cell = folder.write("long.csv", "a,b\n1," + std::string(3 << 20, 'x') + "\n2,3\n");
   const std::string bytes = folder.write("bytes.csv", "a,b\n1,\xff\xfe\x1b[31m\xc2\x9b\n2,3\n");
   const std::string id = "{\"cases\": [{\"id\": \"" + std::string(1 << 20, 'i') + "\", \"kind\": \"softmax\"}]}";
-  const Finished runs[] = {run_program(INCONTEXT_TEMPERATURE, {"--data", long_cell}),
-                           run_program(INCONTEXT_TEMPERATURE, {"--data", bytes}),
-                           run_program(INCONTEXT_EVALUATE, {folder.write("id.json", id)}),
-                           run_program(INCONTEXT_TEMPERATURE, {"--figure", std::string(100000, '7')}),
-                           run_program(INCONTEXT_TEMPERATURE, {"--" + std::string(100000, 'o')}),
-                           run_program(INCONTEXT_EVALUATE, {folder.write("n.json", std::string(1 << 20, '9'))})};
+  const Finished runs[] = {run_program("temperature", {"--data", long_cell}),
+                           run_program("temperature", {"--data", bytes}),
+                           run_program("evaluate", {folder.write("id.json", id)}),
+                           run_program("temperature", {"--figure", std::string(100000, '7')}),
+                           run_program("temperature", {"--" + std::string(100000, 'o')}),
+                           run_program("evaluate", {folder.write("n.json", std::string(1 << 20, '9'))})};
   for (const Finished& finished : runs) {
     check_refused(finished, "incontext-");
     CHECK(finished.errors.size() < 700);
@@ -197,7 +197,7 @@ TEST_CASE("the same data set in different formats gives the same report, with a 
   const auto report = [&](const std::string& name, const std::string& content, Names more = {}) {
     Names arguments{"--data", folder.write(name, content), "--labels", "y", "--trials", "64", "--device", "serial"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return report_of(INCONTEXT_TEMPERATURE, arguments);
+    return report_of("temperature", arguments);
   };
   const Json expected = report("plain.csv", plain);
   const auto check_same = [&](const Json& same, const std::string& note) {
@@ -213,8 +213,8 @@ TEST_CASE("the same data set in different formats gives the same report, with a 
   check_same(report("plain.csv", plain, {"--drop-missing"}), "--drop-missing left out 0 of 40 rows.");
   CHECK(notes_of(expected).find("numbers the rows") == std::string::npos);
   const std::string bare = folder.write("bare.csv", plain.substr(plain.find('\n') + 1));
-  CHECK(rows_of(report_of(INCONTEXT_TEMPERATURE, {"--data", bare, "--no-header", "--labels", "3", "--trials", "64",
-                                                  "--device", "serial"})) == rows_of(expected));
+  CHECK(rows_of(report_of("temperature", {"--data", bare, "--no-header", "--labels", "3", "--trials", "64", "--device",
+                                          "serial"})) == rows_of(expected));
 }
 
 TEST_CASE("scores under a causal mask have the same moment ratio whether the file or --causal masks them", "[files]") {
@@ -239,18 +239,18 @@ TEST_CASE("scores under a causal mask have the same moment ratio whether the fil
     csv += '\n';
   }
   const std::string dense_file = folder.write("dense.npy", incontext::examples::npy_bytes(dense));
-  const Json by_option = report_of(INCONTEXT_TEMPERATURE, {"--scores", dense_file, "--causal"});
+  const Json by_option = report_of("temperature", {"--scores", dense_file, "--causal"});
   const double ratio = rows_of(by_option)[0]["value"];
   CHECK(std::abs(ratio / (squares / selves) - 1) < 1e-12);
   CHECK(notes_of(by_option) == part("see no other key or do not see themselves: 1 of 30 queries."));
   for (const std::string& file :
        {folder.write("masked.npy", incontext::examples::npy_bytes(masked)), folder.write("masked.txt", csv)}) {
-    CHECK(rows_of(report_of(INCONTEXT_TEMPERATURE, {"--scores", file})) == rows_of(by_option));
-    // and incontext-scores sees the same keys
-    const Json rows = rows_of(report_of(INCONTEXT_SCORES, {"--scores", file}));
+    CHECK(rows_of(report_of("temperature", {"--scores", file})) == rows_of(by_option));
+    // and incontext scores sees the same keys
+    const Json rows = rows_of(report_of("scores", {"--scores", file}));
     for (std::size_t i = 0; i < 30; ++i) CHECK(rows[i]["visible"] == i + 1);
   }
-  const Json unmasked = report_of(INCONTEXT_TEMPERATURE, {"--scores", dense_file});
+  const Json unmasked = report_of("temperature", {"--scores", dense_file});
   CHECK(std::abs(rows_of(unmasked)[0]["value"].get<double>() - ratio) > 1e-3);  // power
 }
 
@@ -259,10 +259,10 @@ TEST_CASE("an array of one dimension is one query in both programs that read sco
   std::string vector = incontext::examples::npy_bytes(Eigen::MatrixXd::Ones(1, 4));
   vector.replace(vector.find("(1, 4), "), 8, "(4,),   ");
   const std::string file = folder.write("vector.npy", vector);
-  const Json rows = rows_of(report_of(INCONTEXT_SCORES, {"--scores", file}));
+  const Json rows = rows_of(report_of("scores", {"--scores", file}));
   REQUIRE(rows.size() == 1);
   CHECK(rows[0]["visible"] == 4);
-  check_refused(run_program(INCONTEXT_TEMPERATURE, {"--scores", file, "--self-column", "1"}),
+  check_refused(run_program("temperature", {"--scores", file, "--self-column", "1"}),
                 "the number of queries is too small (value = 1;");
 }
 

@@ -1,4 +1,4 @@
-// incontext-gradients as a user runs it: figures whose theory agrees, what each of them shows, refusals.
+// incontext gradients as a user runs it: figures whose theory agrees, what each of them shows, refusals.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -21,25 +21,25 @@ using Arguments = std::vector<std::string>;
 
 Json report_of(Arguments arguments, int exit_code = 0) {
   arguments.insert(arguments.end(), {"--dimension", "16", "--context-length", "64"});
-  return incontext::testing::report_of(INCONTEXT_GRADIENTS, arguments, exit_code);
+  return incontext::testing::report_of("gradients", arguments, exit_code);
 }
 
 void refused(const Arguments& arguments, const std::string& expected) {
-  const Finished finished = run_program(INCONTEXT_GRADIENTS, arguments);
+  const Finished finished = run_program("gradients", arguments);
   CAPTURE(finished.errors);
   CHECK(finished.exit_code == 2);
   CHECK(finished.output.empty());
-  CHECK(finished.errors == part("incontext-gradients: " + expected));
+  CHECK(finished.errors == part("incontext gradients: " + expected));
 }
 
 }  // namespace
 
-TEST_CASE("every figure of incontext-gradients agrees", "[programs][gradients]") {
+TEST_CASE("every figure of incontext gradients agrees", "[programs][gradients]") {
   const auto [figure, tables, comparisons] = GENERATE(table<std::string, std::size_t, std::size_t>(
       {{"temperature", 3, 21}, {"frozen", 3, 15}, {"schedule", 3, 21}, {"normsoftmax", 2, 10}, {"queries", 2, 14}}));
   CAPTURE(figure);
   const Json report = report_of({"--figure", figure});
-  CHECK(report["program"] == "incontext-gradients");
+  CHECK(report["program"] == "incontext gradients");
   REQUIRE(report["tables"].size() == tables);
   CHECK(report["verdict"]["agrees"] == true);
   CHECK(report["verdict"]["comparisons"] == comparisons);
@@ -53,8 +53,7 @@ TEST_CASE("every figure of incontext-gradients agrees", "[programs][gradients]")
 TEST_CASE("two groups and the Jacobian's ends agree, their near misses are rejected", "[programs][gradients]") {
   const auto [figure, comparisons] = GENERATE(table<std::string, std::size_t>({{"groups", 15}, {"ends", 13}}));
   CAPTURE(figure);
-  const Json report =
-      incontext::testing::report_of(INCONTEXT_GRADIENTS, {"--figure", figure, "--context-length", "64"}, 0);
+  const Json report = incontext::testing::report_of("gradients", {"--figure", figure, "--context-length", "64"}, 0);
   CHECK(report["verdict"]["agrees"] == true);
   CHECK(report["verdict"]["comparisons"] == comparisons);
   CHECK(report["verdict"]["controls"].get<int>() >= 5);
@@ -144,7 +143,7 @@ TEST_CASE("NormSoftmax does not see the scale", "[programs][gradients]") {
   CHECK(rows[2]["simulation"].get<double>() > 90 * rows[0]["simulation"].get<double>());
 }
 
-TEST_CASE("the same run of incontext-gradients gives the same bytes, another seed others", "[programs][gradients]") {
+TEST_CASE("the same run of incontext gradients gives the same bytes, another seed others", "[programs][gradients]") {
   const auto bytes = [](const std::string& seed) {
     return report_of({"--trials", "256", "--seed", seed})["tables"].dump();
   };
@@ -152,7 +151,7 @@ TEST_CASE("the same run of incontext-gradients gives the same bytes, another see
   CHECK(bytes("5") != bytes("6"));
 }
 
-TEST_CASE("incontext-gradients refuses by name and value", "[programs][gradients][bad-input]") {
+TEST_CASE("incontext gradients refuses by name and value", "[programs][gradients][bad-input]") {
   refused({"--figure", "training"}, "--figure: is unknown");
   refused({"--temperatures", "1,0"}, "--temperatures");
   refused({"--score-stddevs", "1"}, "--score-stddevs");

@@ -62,21 +62,21 @@ TEST_CASE("the weight of a needle that has nearly all of it is not judged below 
           "[programs][incomplete]") {
   for (const std::string height : {"20", "30", "50", "100"}) {
     CAPTURE(height);
-    const Json all = report(INCONTEXT_FADING, {"--figure", "fading", "--height", height, "--lengths", "100"}, 3);
+    const Json all = report("fading", {"--figure", "fading", "--height", height, "--lengths", "100"}, 3);
     check_rows(all);
     CHECK(all["verdict"]["agrees"].is_null());
     CHECK(all["tables"][0]["rows"][1]["verdict"] == "not_judged");
   }
   const Json row =
-      report(INCONTEXT_FADING, {"--figure", "fading", "--height", "20", "--lengths", "100"}, 3)["tables"][0]["rows"][1];
+      report("fading", {"--figure", "fading", "--height", "20", "--lengths", "100"}, 3)["tables"][0]["rows"][1];
   CHECK(row["reason"] == part("standard error 1.3e-17 is below the error of the theory"));
   // The default seed draws a rare event, z = -4.09 in one row. It is no bias: over 185 other seeds the z of the rows have
   // the mean 0 and variances from 0.84 to 1.2.
-  check_rows(report(INCONTEXT_FADING, {"--figure", "fading", "--height", "10", "--lengths", "100", "--seed", "2"}, 0));
+  check_rows(report("fading", {"--figure", "fading", "--height", "10", "--lengths", "100", "--seed", "2"}, 0));
 }
 
 TEST_CASE("frozen rows in which no trial drew a competing second score are not judged", "[programs][incomplete]") {
-  const Json all = report(INCONTEXT_FADING, {"--lengths", "100", "--score-stddevs", "1e8"}, 3);
+  const Json all = report("fading", {"--lengths", "100", "--score-stddevs", "1e8"}, 3);
   check_rows(all);
   CHECK(all["verdict"]["judged"] == 0);
   for (const Json& row : all["tables"][0]["rows"]) CHECK(row["reason"] == part("a few rare trials decide"));
@@ -89,20 +89,20 @@ TEST_CASE("errors whose rounding in single precision exceeds their standard erro
                      {"--attention", "scaled", "--dimension", "4", "--context-length", "50", "--trials", "4096"});
     return arguments;
   };
-  const Json tiny = report(INCONTEXT_SOFTMAX_ERROR, scaled({"--input-variance", "1e-7"}), 3);
+  const Json tiny = report("softmax-error", scaled({"--input-variance", "1e-7"}), 3);
   check_rows(tiny);
   CHECK(tiny["verdict"]["judged"] == 0);
-  const Json noisy = report(INCONTEXT_SOFTMAX_ERROR, scaled({"--noise-variance", "1e7"}), 3);
+  const Json noisy = report("softmax-error", scaled({"--noise-variance", "1e7"}), 3);
   check_rows(noisy);
   CHECK(noisy["verdict"]["judged"] == 7);
   CHECK(noisy["verdict"]["not_judged"] == 2);  // at the optimal temperatures only the noise is left
   for (const Arguments& usual : {Arguments{"--input-variance", "1e-2"}, {"--noise-variance", "1e3"}}) {
     Arguments arguments = scaled(usual);
     arguments.insert(arguments.end(), {"--temperatures", "1,3"});
-    check_rows(report(INCONTEXT_SOFTMAX_ERROR, arguments, 0));
+    check_rows(report("softmax-error", arguments, 0));
   }
   for (const std::string shift : {"1e7", "1e8"}) {
-    const Json shifted = report(INCONTEXT_TEMPERATURE, {"--mean-shift", shift, "--trials", "4096"}, 3);
+    const Json shifted = report("temperature", {"--mean-shift", shift, "--trials", "4096"}, 3);
     check_rows(shifted);
     for (const Json& row : shifted["tables"][0]["rows"]) CHECK(row["verdict"] != "disagrees");
   }
@@ -111,8 +111,7 @@ TEST_CASE("errors whose rounding in single precision exceeds their standard erro
 TEST_CASE("trials that overflow are not judged, and their rows stay", "[programs][incomplete]") {
   for (const std::string temperature : {"1e-19", "1e-20", "1e-30"}) {
     CAPTURE(temperature);
-    const Json all =
-        report(INCONTEXT_TEMPERATURE, {"--temperatures", temperature, "--trials", "4096", "--dimension", "3"}, 3);
+    const Json all = report("temperature", {"--temperatures", temperature, "--trials", "4096", "--dimension", "3"}, 3);
     check_rows(all);
     REQUIRE(all["tables"][0]["rows"].size() == 4);
     const Json row = all["tables"][0]["rows"][0];
@@ -133,13 +132,13 @@ TEST_CASE("parameters outside the range of single precision are refused by name,
     CHECK(finished.errors == part(expected));
     CHECK(finished.errors == part("needs single-precision numbers, from 1.2e-38 to 3.4e+38 in size"));
   };
-  refused(INCONTEXT_TEMPERATURE, {"--temperatures", "1e-200"}, "temperature's inverse is outside the range");
-  refused(INCONTEXT_TEMPERATURE, {"--temperatures", "1e-100"}, "temperature's inverse is outside the range");
-  refused(INCONTEXT_TEMPERATURE, {"--noise-variance", "1e200"}, "is outside the range");
-  refused(INCONTEXT_TEMPERATURE, {"--noise-variance", "1e308"}, "is outside the range");
-  refused(INCONTEXT_TEMPERATURE, {"--task-scale", "1e308"}, "is outside the range");
-  refused(INCONTEXT_TEMPERATURE, {"--mean-shift", "1e308"}, "is outside the range");
-  refused(INCONTEXT_SOFTMAX_ERROR, {"--task-variance", "1e150"}, "is outside the range");
+  refused("temperature", {"--temperatures", "1e-200"}, "temperature's inverse is outside the range");
+  refused("temperature", {"--temperatures", "1e-100"}, "temperature's inverse is outside the range");
+  refused("temperature", {"--noise-variance", "1e200"}, "is outside the range");
+  refused("temperature", {"--noise-variance", "1e308"}, "is outside the range");
+  refused("temperature", {"--task-scale", "1e308"}, "is outside the range");
+  refused("temperature", {"--mean-shift", "1e308"}, "is outside the range");
+  refused("softmax-error", {"--task-variance", "1e150"}, "is outside the range");
 }
 
 TEST_CASE("an optimal temperature that does not exist is a row without one, and not judged", "[programs][incomplete]") {
@@ -147,7 +146,7 @@ TEST_CASE("an optimal temperature that does not exist is a row without one, and 
   const TemporaryFolder folder;
   const std::string data = folder.write("four.csv", "x,y\n0.124,-0.031\n2.586,-0.004\n2.782,-1.056\n2.967,1.398\n");
   const Json all =
-      report(INCONTEXT_TEMPERATURE, {"--data", data, "--labels", "y", "--context-length", "5", "--trials", "4096"}, 3);
+      report("temperature", {"--data", data, "--labels", "y", "--context-length", "5", "--trials", "4096"}, 3);
   check_rows(all);
   const Json rows = all["tables"][0]["rows"];
   REQUIRE(rows.size() == 8);
@@ -161,21 +160,21 @@ TEST_CASE("an optimal temperature that does not exist is a row without one, and 
 TEST_CASE("a run that was stopped ends with 3, keeps its rows, and says complete: false", "[programs][incomplete]") {
   const TemporaryFolder folder;
   const std::vector<std::pair<std::string, Arguments>> runs{
-      {INCONTEXT_TEMPERATURE, {"--figure", "2a", "--trials", "1e12"}},
-      {INCONTEXT_TEMPERATURE, {"--figure", "3c", "--trials", "1e12"}},
-      {INCONTEXT_TEMPERATURE,
+      {"temperature", {"--figure", "2a", "--trials", "1e12"}},
+      {"temperature", {"--figure", "3c", "--trials", "1e12"}},
+      {"temperature",
        {"--data", std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv", "--labels", "progression",
         "--trials", "1e12"}},
-      {INCONTEXT_SOFTMAX_ERROR, {"--vary", "context-length", "--trials", "1e12"}},
-      {INCONTEXT_GRADIENTS, {"--figure", "normsoftmax", "--trials", "1e12"}},
-      {INCONTEXT_FADING, {"--figure", "retrieval", "--trials", "1e12", "--most-scores", "1e15"}},
-      {INCONTEXT_FADING, {"--figure", "diagram", "--trials", "1e12", "--most-scores", "1e15"}},
-      {INCONTEXT_CLASSIFY, {"--search-trials", "1e8"}},
-      {INCONTEXT_CLASSIFY, {"--figure", "6", "--search-trials", "1e8"}},
-      {INCONTEXT_CLASSIFY, {"--figure", "7", "--search-trials", "1e8"}},
-      {INCONTEXT_CLASSIFY, {"--figure", "8a", "--search-trials", "1e8"}},
-      {INCONTEXT_CLASSIFY, {"--figure", "rates", "--search-trials", "1e8"}},
-      {INCONTEXT_CLASSIFY, {"--figure", "elimination", "--trials", "1e12"}}};
+      {"softmax-error", {"--vary", "context-length", "--trials", "1e12"}},
+      {"gradients", {"--figure", "normsoftmax", "--trials", "1e12"}},
+      {"fading", {"--figure", "retrieval", "--trials", "1e12", "--most-scores", "1e15"}},
+      {"fading", {"--figure", "diagram", "--trials", "1e12", "--most-scores", "1e15"}},
+      {"classify", {"--search-trials", "1e8"}},
+      {"classify", {"--figure", "6", "--search-trials", "1e8"}},
+      {"classify", {"--figure", "7", "--search-trials", "1e8"}},
+      {"classify", {"--figure", "8a", "--search-trials", "1e8"}},
+      {"classify", {"--figure", "rates", "--search-trials", "1e8"}},
+      {"classify", {"--figure", "elimination", "--trials", "1e12"}}};
   for (auto [program, arguments] : runs) {
     CAPTURE(program, arguments);
     arguments.insert(arguments.end(), {"--format", "json"});
@@ -212,9 +211,9 @@ TEST_CASE("a stopped run has the same rows as a complete one, in the same order"
   Arguments all = figure, cut = figure;
   all.push_back("512");
   cut.push_back("1e12");
-  const Finished stopped = stopped_after(0.3, INCONTEXT_TEMPERATURE, cut, folder);
+  const Finished stopped = stopped_after(0.3, "temperature", cut, folder);
   REQUIRE(stopped.exit_code == 3);
-  CHECK(keys(Json::parse(stopped.output)) == keys(Json::parse(run_program(INCONTEXT_TEMPERATURE, all).output)));
+  CHECK(keys(Json::parse(stopped.output)) == keys(Json::parse(run_program("temperature", all).output)));
 }
 
 TEST_CASE("a stopped run writes to FILE.partial and says so, unless --replace-by-partial is given",
@@ -222,7 +221,7 @@ TEST_CASE("a stopped run writes to FILE.partial and says so, unless --replace-by
   const TemporaryFolder folder;
   const std::string file = folder.write("report.json", "older and complete");
   const Arguments endless{"--trials", "1e12", "--output", file, "--format", "json"};
-  const Finished partial = stopped_after(0.3, INCONTEXT_TEMPERATURE, endless, folder);
+  const Finished partial = stopped_after(0.3, "temperature", endless, folder);
   CHECK(partial.exit_code == 3);
   CHECK(partial.output == part("Stopped early"));
   CHECK(partial.errors == part("the partial report is " + file + ".partial; " + file + " is unchanged"));
@@ -230,13 +229,13 @@ TEST_CASE("a stopped run writes to FILE.partial and says so, unless --replace-by
   CHECK(Json::parse(content_of(file + ".partial"))["complete"] == false);
   Arguments replacing = endless;
   replacing.push_back("--replace-by-partial");
-  CHECK(stopped_after(0.3, INCONTEXT_TEMPERATURE, replacing, folder).exit_code == 3);
+  CHECK(stopped_after(0.3, "temperature", replacing, folder).exit_code == 3);
   CHECK(Json::parse(content_of(file))["complete"] == false);
 }
 
 TEST_CASE("a stopped run without --output prints its partial tables", "[programs][incomplete]") {
   const TemporaryFolder folder;
-  const Finished finished = stopped_after(0.3, INCONTEXT_TEMPERATURE, {"--trials", "1e12"}, folder);
+  const Finished finished = stopped_after(0.3, "temperature", {"--trials", "1e12"}, folder);
   CHECK(finished.exit_code == 3);
   CHECK(finished.output == part("Approximate softmax against temperature"));
   CHECK(finished.output == part("Stopped early: rows that were not reached are empty."));
@@ -248,7 +247,7 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
     Arguments arguments{"--dimension", "2",    "--context-length", "5", "--trials", "2048",
                         "--device",    device, "--seed",           "7"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return report(INCONTEXT_TEMPERATURE, arguments, 0);
+    return report("temperature", arguments, 0);
   };
   const Json openmp = at("openmp", {"--threads", "3"}), serial = at("serial", {});
   CHECK(openmp["complete"] == true);
@@ -268,8 +267,8 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
   const Json automatic = at("automatic", {});
   CHECK(automatic["device"] != "automatic");
 
-  const Finished csv = run_program(INCONTEXT_TEMPERATURE, {"--dimension", "2", "--context-length", "5", "--trials",
-                                                           "2048", "--format", "csv", "--device", "serial"});
+  const Finished csv = run_program("temperature", {"--dimension", "2", "--context-length", "5", "--trials", "2048",
+                                                   "--format", "csv", "--device", "serial"});
   std::istringstream lines(csv.output);
   std::string header, line;
   std::getline(lines, header);
@@ -293,11 +292,10 @@ TEST_CASE("every JSON and CSV report has the record of its run", "[programs][inc
 
 TEST_CASE("the reason of an exit code other than 0 is on standard error when standard output is CSV",
           "[programs][incomplete]") {
-  const Finished finished = run_program(
-      INCONTEXT_TEMPERATURE,
-      {"--scoring", "softmax", "--query", "included", "--mean-shift", "1", "--trials", "512", "--format", "csv"});
+  const Finished finished = run_program("temperature", {"--scoring", "softmax", "--query", "included", "--mean-shift",
+                                                        "1", "--trials", "512", "--format", "csv"});
   CHECK(finished.exit_code == 3);
-  CHECK(finished.errors == part("incontext-temperature: Nothing was judged"));
+  CHECK(finished.errors == part("incontext temperature: Nothing was judged"));
 }
 
 }  // namespace incomplete_program_test

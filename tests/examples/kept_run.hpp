@@ -36,7 +36,7 @@ inline Finished run(const Short& at, const Arguments& more) {
 inline std::vector<std::string> devices() {
   std::vector<std::string> all;
   for (const char* device : {"serial", "openmp", "tbb"}) {
-    if (run_program(INCONTEXT_TASKS, {"--trials", "2", "--quiet", "--device", device}).exit_code != 2) {
+    if (run_program("tasks", {"--trials", "2", "--quiet", "--device", device}).exit_code != 2) {
       all.emplace_back(device);
     }
   }

@@ -260,7 +260,7 @@ TEST_CASE("relations between computed numbers decide exactly, and are shown as w
   CHECK(decision.findings[0].exact);
   CHECK(decision.findings[1].text == "0.25 <= 0.75");
   CHECK_FALSE(decision.needs_another_seed(claim));
-  const std::string html = html_of(ledger, papers, {.command = "incontext-verify", .seed = 1, .page = "page.html"});
+  const std::string html = html_of(ledger, papers, {.command = "incontext verify", .seed = 1, .page = "page.html"});
   CHECK(html == part("<th>computed</th>"));
   CHECK(html.find("<th>simulation</th>") == std::string::npos);
   CHECK(html == part("<td>&le; 0.75</td><td>0.25</td>"));
@@ -283,7 +283,7 @@ TEST_CASE("a simulation that a theory only bounds is judged on that side alone, 
   CHECK(right.rows.front().name == "x = 1");
   CHECK(right.family.rows.front().p_value == 1);
   CHECK(right.decisions.front().findings.front().judged == 2);
-  CHECK(html_of(right, papers, {.command = "incontext-verify", .seed = 1, .page = "page.html"}) ==
+  CHECK(html_of(right, papers, {.command = "incontext verify", .seed = 1, .page = "page.html"}) ==
         part("<td>&ge; 1</td>"));
   const Ledger wrong = decided(-9);
   CHECK(wrong.decisions.front().findings.front().state == State::rejected);
@@ -414,16 +414,16 @@ TEST_CASE("the page is one file, draws the claim, and quotes what a paper may co
   const Ledger ledger = ledger_of({claim}, {run_of(right, rejected_control)});
   REQUIRE(plot_of(ledger, 0).has_value());
   CHECK(plot_of(ledger, 0)->x_label == "x");
-  const std::string html = html_of(ledger, papers, {.command = "incontext-verify", .seed = 1, .page = "page.html"});
+  const std::string html = html_of(ledger, papers, {.command = "incontext verify", .seed = 1, .page = "page.html"});
   CHECK(html == part("<svg"));
   CHECK(html == part("a &lt; b"));
   CHECK(html.find("<script>alert") == std::string::npos);
   CHECK(html.find("http://") == html.find("http://www.w3.org/2000/svg"));
   CHECK(html.find("https://") == std::string::npos);
-  CHECK(markdown_of(ledger, papers, {.command = "incontext-verify", .page = {}}) ==
+  CHECK(markdown_of(ledger, papers, {.command = "incontext verify", .page = {}}) ==
         part("### `test/claim`: confirmed"));
   // A back quote in an argument must not end the code span that keeps the rest from being HTML.
-  const std::string hostile = "incontext-verify --markdown 'x`<img src=x>``y/m.md'";
+  const std::string hostile = "incontext verify --markdown 'x`<img src=x>``y/m.md'";
   CHECK(markdown_of(ledger, papers, {.command = hostile, .page = {}}) == part("\n```" + hostile + "```, seed "));
   CHECK(markdown_of(ledger, papers, {.command = "a`", .page = {}}) == part("\n`` a` ``, seed "));
 }
@@ -511,9 +511,9 @@ TEST_CASE("uniform p-values agree over seeds, and those of a wrong theory or of 
 }
 
 TEST_CASE("commands take the ledger's seed where they draw") {
-  const Command tasks{.name = "a", .quick = "incontext-tasks"},
-      scores{.name = "b", .quick = "incontext-scores --figure prompt"};
-  CHECK(words_of(tasks, Edition::quick, 7) == std::vector<std::string>{"incontext-tasks", "--seed", "7"});
+  const Command tasks{.name = "a", .quick = "incontext tasks"},
+      scores{.name = "b", .quick = "incontext scores --figure prompt"};
+  CHECK(words_of(tasks, Edition::quick, 7) == std::vector<std::string>{"incontext", "tasks", "--seed", "7"});
   CHECK(words_of(scores, Edition::full, 7).back() == "prompt");
   const Command both{"a", "quick line", "full line"}, late{"c", "", "full line"};
   CHECK(line_of(both, Edition::full) == "full line");

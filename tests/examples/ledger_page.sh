@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Opens the ledger's page in headless Chromium: no script fails, every claim that ran is drawn, the filters filter, and
 # nothing is wider than a telephone's screen.
-#   tests/examples/ledger_page.sh INCONTEXT_VERIFY [FOLDER for screenshots [PAGE that is there already]]
+#   tests/examples/ledger_page.sh INCONTEXT [FOLDER for screenshots [PAGE that is there already]]
 # Exit 77: skipped, there is no Chromium.
 set -euo pipefail
 
-verify=$1
+program=$1
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
   echo "skipped: no chromium"
   exit 77
@@ -16,7 +16,7 @@ page=$work/ledger.html
 if [ $# -gt 2 ]; then
   cp "$3" "$page"
 else
-  "$verify" --claim temperature/theorem-4.2,temperature/figure-3b,temperature/variance,kernel-descent/proposition-3.1,scalable-softmax/fading,scalable-softmax/figure-4,normsoftmax/reasoning-chance \
+  "$program" verify --claim temperature/theorem-4.2,temperature/figure-3b,temperature/variance,kernel-descent/proposition-3.1,scalable-softmax/fading,scalable-softmax/figure-4,normsoftmax/reasoning-chance \
     --page "$page" --quiet
 fi
 

@@ -139,7 +139,7 @@ title = "A paper"
 authors = "Somebody"
 text = "all"
 [runs]
-one = { quick = "incontext-scores --figure prompt" }
+one = { quick = "incontext scores --figure prompt" }
 [[claim]]
 id = "a"
 place = "eq. 1"

@@ -41,9 +41,9 @@ constexpr bool can_limit_memory = true;
 
 /// Runs a program with a limit on its address space in kilobytes.
 Finished run_limited(const std::string& kilobytes, const std::string& program, const Arguments& arguments) {
-  Arguments all{"-c", "ulimit -v " + kilobytes + "; exec \"$0\" \"$@\"", program};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  return run_program("/bin/sh", all);
+  std::string command = "ulimit -v " + kilobytes + "; exec " + in_shell(program);
+  for (const std::string& argument : arguments) command += ' ' + shell_quoted(argument);
+  return run_command("(" + command + ")");
 }
 
 void check_refused(const Finished& finished, const std::string& expected) {
@@ -63,15 +63,12 @@ struct Stopped {
 Stopped interrupt(const std::string& program, const Arguments& arguments, bool in_trials) {
   const TemporaryFolder folder;
   const std::string output = folder.file("output");
-  std::vector<char*> words{const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-  words.push_back(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
     const int file = ::open(output.c_str(), O_CREAT | O_WRONLY, 0600);
     ::dup2(file, STDOUT_FILENO);
     ::dup2(file, STDERR_FILENO);
-    ::execv(program.c_str(), words.data());
+    become(program, arguments);
     ::_exit(127);
   }
   if (in_trials) wait_for_interrupt_handler(child);
@@ -89,9 +86,8 @@ TEST_CASE("threads that cannot be started are refused in one line with their num
   for (const char* device : {"automatic", "openmp", "tbb"}) {
     CAPTURE(device);
     const Arguments arguments{"--trials", "20000", "--device", device, "--threads", "512"};
-    check_refused(run_limited("1048576", INCONTEXT_TEMPERATURE, arguments),
-                  "--threads: cannot be started (value = 512;");
-    check_refused(run_limited("1048576", INCONTEXT_GRADIENTS, arguments), "--threads: cannot be started (value = 512;");
+    check_refused(run_limited("1048576", "temperature", arguments), "--threads: cannot be started (value = 512;");
+    check_refused(run_limited("1048576", "gradients", arguments), "--threads: cannot be started (value = 512;");
   }
 }
 
@@ -99,31 +95,30 @@ TEST_CASE("a diagram is computed with fewer threads if some cannot be started", 
   if (!can_limit_memory) return;
   const Arguments arguments{"--figure",  "diagram", "--points", "4",   "--device", "serial",
                             "--threads", "512",     "--trials", "128", "--quiet"};
-  CHECK(run_limited("1048576", INCONTEXT_FADING, arguments).exit_code == 0);
+  CHECK(run_limited("1048576", "fading", arguments).exit_code == 0);
 }
 
 TEST_CASE("too little memory is reported in one line with the size and what it depends on", "[limits]") {
   // 64 trials side by side of a million tokens; the test itself does not allocate this memory.
-  check_refused(
-      run_program(INCONTEXT_GRADIENTS, {"--context-length", "100000000", "--dimension", "2", "--trials", "100"}),
-      "there is not enough memory (value = ");
-  check_refused(run_program(INCONTEXT_CLASSIFY, {"--classes", "2", "--dimension", "200", "--context-length", "1000000",
-                                                 "--rule", "linear", "--rate", "1", "--trials", "100"}),
+  check_refused(run_program("gradients", {"--context-length", "100000000", "--dimension", "2", "--trials", "100"}),
+                "there is not enough memory (value = ");
+  check_refused(run_program("classify", {"--classes", "2", "--dimension", "200", "--context-length", "1000000",
+                                         "--rule", "linear", "--rate", "1", "--trials", "100"}),
                 "which grow with context_length x dimension and classes x dimension");
   if (!can_limit_memory) return;
-  check_refused(run_limited("500000", INCONTEXT_SOFTMAX_ERROR, {"--dimension", "9000", "--trials", "100"}),
+  check_refused(run_limited("500000", "softmax-error", {"--dimension", "9000", "--trials", "100"}),
                 "not enough memory for these sizes: --dimension 9000, --trials 100");
-  check_refused(run_limited("500000", INCONTEXT_GRADIENTS,
-                            {"--context-length", "1000000", "--trials", "100", "--device", "serial"}),
-                "grow with tokens x score standard deviations");
+  check_refused(
+      run_limited("500000", "gradients", {"--context-length", "1000000", "--trials", "100", "--device", "serial"}),
+      "grow with tokens x score standard deviations");
 }
 
 TEST_CASE("a relative error that cannot be reached is refused with the number of trials it needs", "[limits]") {
-  check_refused(run_program(INCONTEXT_TEMPERATURE, {"--relative-error", "1e-12"}),
+  check_refused(run_program("temperature", {"--relative-error", "1e-12"}),
                 "--relative-error: is below the rounding of a trial's values (value = ");
-  check_refused(run_program(INCONTEXT_FADING, {"--relative-error", "1e-12", "--lengths", "10"}),
+  check_refused(run_program("fading", {"--relative-error", "1e-12", "--lengths", "10"}),
                 "trials by its pilot run, more than 2^50 (value = ");
-  check_refused(run_program(INCONTEXT_TEMPERATURE, {"--trials", "4611686018427387904"}),
+  check_refused(run_program("temperature", {"--trials", "4611686018427387904"}),
                 "--trials: is too large (value = 4611686018427387904; needs at most 2^50)");
 }
 
@@ -131,9 +126,9 @@ TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits
   // each takes minutes, and has another report, if nothing stops it
   const std::string far = "100000000";
   for (const auto& [program, arguments] :
-       {std::pair<std::string, Arguments>{INCONTEXT_TEMPERATURE, {"--context-length", far, "--trials", "2"}},
-        {INCONTEXT_SOFTMAX_ERROR, {"--context-length", far, "--trials", "2", "--device", "tbb"}},
-        {INCONTEXT_FADING, {"--lengths", far, "--most-scores", "1e12"}}}) {
+       {std::pair<std::string, Arguments>{"temperature", {"--context-length", far, "--trials", "2"}},
+        {"softmax-error", {"--context-length", far, "--trials", "2", "--device", "tbb"}},
+        {"fading", {"--lengths", far, "--most-scores", "1e12"}}}) {
     CAPTURE(program);
     const Stopped stopped = interrupt(program, arguments, true);
     CHECK(stopped.exited);
@@ -142,7 +137,7 @@ TEST_CASE("one Ctrl-C ends a run inside its first wave, with a report", "[limits
 }
 
 TEST_CASE("one Ctrl-C ends a run that is still computing closed forms", "[limits]") {
-  CHECK(interrupt(INCONTEXT_TEMPERATURE, {"--dimension", "1500"}, false).output.empty());  // it never came to a table
+  CHECK(interrupt("temperature", {"--dimension", "1500"}, false).output.empty());  // it never came to a table
 }
 
 }  // namespace limits_program_test

@@ -50,7 +50,7 @@ Json seen(const Finished& finished) {
 /// Runs on one thread, because starting threads takes longer than these runs.
 Arguments serial(const Mode& at) {
   const bool simulates =
-      at.program != INCONTEXT_SCORES && std::find(at.mode.begin(), at.mode.end(), "--scores") == at.mode.end();
+      at.program != "scores" && std::find(at.mode.begin(), at.mode.end(), "--scores") == at.mode.end();
   const bool is_given = std::find(at.mode.begin(), at.mode.end(), "--device") != at.mode.end();
   return simulates && !is_given ? Arguments{"--device", "serial"} : Arguments{};
 }
@@ -86,15 +86,15 @@ const std::vector<Option> run_options{{"--seed", "2"}, {"--threads", "3"}, {"--r
 }  // namespace
 
 TEST_CASE("every program that simulates uses or refuses the options of a run", "[programs][options]") {
-  try_options({INCONTEXT_TEMPERATURE, {}, {"--trials", "64", "--dimension", "2"}}, run_options);
-  try_options({INCONTEXT_SOFTMAX_ERROR, {}, {"--trials", "64", "--context-length", "5"}}, run_options);
-  try_options({INCONTEXT_GRADIENTS, {}, {"--trials", "64", "--dimension", "4"}}, run_options);
-  try_options({INCONTEXT_FADING, {}, {"--trials", "1500", "--lengths", "20"}}, run_options);
-  try_options({INCONTEXT_CLASSIFY, {"--rule", "linear", "--rate", "7"}, {"--trials", "64"}}, run_options);
-  try_options({INCONTEXT_TEMPERATURE, {"--device", "openmp"}, {"--trials", "64", "--dimension", "2"}}, run_options);
+  try_options({"temperature", {}, {"--trials", "64", "--dimension", "2"}}, run_options);
+  try_options({"softmax-error", {}, {"--trials", "64", "--context-length", "5"}}, run_options);
+  try_options({"gradients", {}, {"--trials", "64", "--dimension", "4"}}, run_options);
+  try_options({"fading", {}, {"--trials", "1500", "--lengths", "20"}}, run_options);
+  try_options({"classify", {"--rule", "linear", "--rate", "7"}, {"--trials", "64"}}, run_options);
+  try_options({"temperature", {"--device", "openmp"}, {"--trials", "64", "--dimension", "2"}}, run_options);
 }
 
-TEST_CASE("incontext-temperature: every option counts or is refused, in every mode", "[programs][options]") {
+TEST_CASE("incontext temperature: every option counts or is refused, in every mode", "[programs][options]") {
   const TemporaryFolder folder;
   const std::string covariance = folder.write("covariance.csv", "a,b,c\n2,0.5,0\n0.5,1,0\n0,0,0.5\n");
   const std::string data = std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv";
@@ -133,17 +133,17 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
                                     {"--dimension", "4"},
                                     {"--context-length", "9"}};
   const Arguments small{"--dimension", "3", "--trials", "64"};
-  std::vector<Mode> modes{{INCONTEXT_TEMPERATURE, {}, joined(small, {"--context-length", "6"})},
-                          {INCONTEXT_TEMPERATURE, {"--scoring", "linear"}, joined(small, {"--context-length", "6"})},
-                          {INCONTEXT_TEMPERATURE, {"--scoring", "softmax"}, joined(small, {"--context-length", "6"})},
-                          {INCONTEXT_TEMPERATURE, {"--data", data}, {"--trials", "256"}},
-                          {INCONTEXT_TEMPERATURE, {"--data", data, "--standardize"}, {"--trials", "256"}},
-                          {INCONTEXT_TEMPERATURE, {"--data", data, "--labels", "progression"}, {"--trials", "256"}},
-                          {INCONTEXT_TEMPERATURE, {"--scores", scores}, {}}};
+  std::vector<Mode> modes{{"temperature", {}, joined(small, {"--context-length", "6"})},
+                          {"temperature", {"--scoring", "linear"}, joined(small, {"--context-length", "6"})},
+                          {"temperature", {"--scoring", "softmax"}, joined(small, {"--context-length", "6"})},
+                          {"temperature", {"--data", data}, {"--trials", "256"}},
+                          {"temperature", {"--data", data, "--standardize"}, {"--trials", "256"}},
+                          {"temperature", {"--data", data, "--labels", "progression"}, {"--trials", "256"}},
+                          {"temperature", {"--scores", scores}, {}}};
   for (const std::string figure : {"2a", "2b", "2c", "3a", "3b", "3c", "6", "7", "mean-shift", "scores"}) {
     // in every row of these figures is an optimum of softmax, or an average over queries
     const bool many = figure == "3c" || figure == "6" || figure == "mean-shift";
-    modes.push_back({INCONTEXT_TEMPERATURE, {"--figure", figure}, many ? joined(small, {"--shifts", "0.5"}) : small});
+    modes.push_back({"temperature", {"--figure", figure}, many ? joined(small, {"--shifts", "0.5"}) : small});
   }
   std::vector<Option> of_figures = options;  // figures remove the offset if nothing is said
   for (Option& option : of_figures) {
@@ -153,7 +153,7 @@ TEST_CASE("incontext-temperature: every option counts or is refused, in every mo
     try_options(mode, mode.mode.size() > 1 && mode.mode[0] == "--figure" ? of_figures : options);
 }
 
-TEST_CASE("incontext-softmax-error: every option counts or is refused, in every mode", "[programs][options]") {
+TEST_CASE("incontext softmax-error: every option counts or is refused, in every mode", "[programs][options]") {
   const std::vector<Option> options{{"--temperatures", "2.5"},    {"--context-lengths", "7"},
                                     {"--dimensions", "3"},        {"--scales", "0.7"},
                                     {"--exponents", "2"},         {"--input-variance", "2"},
@@ -170,42 +170,41 @@ TEST_CASE("incontext-softmax-error: every option counts or is refused, in every 
   const Arguments by_length = joined(small, {"--context-lengths", "5", "--dimension", "4"}),
                   of_four = joined(small, {"--context-length", "5", "--dimension", "4"}),
                   by_dimension = joined(small, {"--dimensions", "2"});
-  try_options({INCONTEXT_SOFTMAX_ERROR, {}, of_four}, options);
-  try_options({INCONTEXT_SOFTMAX_ERROR, {"--attention", "scaled"}, of_four}, options);
-  try_options({INCONTEXT_SOFTMAX_ERROR, {}, joined(small, {"--context-length", "5"})}, {{"--dimension", "3"}});
-  try_options({INCONTEXT_SOFTMAX_ERROR, {"--vary", "context-length"}, by_length}, options);
-  try_options({INCONTEXT_SOFTMAX_ERROR, {"--vary", "dimension"}, by_dimension}, options);
-  try_options({INCONTEXT_SOFTMAX_ERROR, {"--vary", "map"}, joined(small, {"--dimension", "4"})},
-              {{"--scales", "0.7"},
-               {"--exponents", "2"},
-               {"--dimensions", "3"},
-               {"--context-lengths", "7"},
-               {"--estimator", "literal"}});
-  try_options({INCONTEXT_SOFTMAX_ERROR, {"--context-length", "5"}, {"--trials", "64"}}, {{"--temperatures", "2.5"}});
+  try_options({"softmax-error", {}, of_four}, options);
+  try_options({"softmax-error", {"--attention", "scaled"}, of_four}, options);
+  try_options({"softmax-error", {}, joined(small, {"--context-length", "5"})}, {{"--dimension", "3"}});
+  try_options({"softmax-error", {"--vary", "context-length"}, by_length}, options);
+  try_options({"softmax-error", {"--vary", "dimension"}, by_dimension}, options);
+  try_options({"softmax-error", {"--vary", "map"}, joined(small, {"--dimension", "4"})}, {{"--scales", "0.7"},
+                                                                                          {"--exponents", "2"},
+                                                                                          {"--dimensions", "3"},
+                                                                                          {"--context-lengths", "7"},
+                                                                                          {"--estimator", "literal"}});
+  try_options({"softmax-error", {"--context-length", "5"}, {"--trials", "64"}}, {{"--temperatures", "2.5"}});
 }
 
-TEST_CASE("incontext-gradients: every option counts or is refused, in every mode", "[programs][options]") {
+TEST_CASE("incontext gradients: every option counts or is refused, in every mode", "[programs][options]") {
   const std::vector<Option> options{
       {"--temperatures", "2"},   {"--score-stddevs", "2"},   {"--epochs", "9"},         {"--start-temperature", "0.7"},
       {"--scales", "2"},         {"--weight-stddev", "0.5"}, {"--key-dimension", "16"}, {"--dimension", "5"},
       {"--context-length", "9"}, {"--gaps", "0.7"},          {"--key-dimensions", "3"}};
   for (const std::string figure : {"temperature", "frozen", "schedule", "normsoftmax", "queries"}) {
-    try_options({INCONTEXT_GRADIENTS, {"--figure", figure}, {"--trials", "64", "--dimension", "4"}}, options);
+    try_options({"gradients", {"--figure", figure}, {"--trials", "64", "--dimension", "4"}}, options);
   }
   for (const std::string figure : {"groups", "ends"}) {
-    try_options({INCONTEXT_GRADIENTS, {"--figure", figure}, {"--trials", "64"}}, options);
+    try_options({"gradients", {"--figure", figure}, {"--trials", "64"}}, options);
   }
 }
 
-TEST_CASE("incontext-tasks: every option counts or is refused, in every mode", "[programs][options]") {
+TEST_CASE("incontext tasks: every option counts or is refused, in every mode", "[programs][options]") {
   const std::vector<Option> options{
       {"--input-stddev", "0.7"}, {"--function-stddev", "2"}, {"--lengths", "3"}, {"--largest-value", "5"}};
   for (const std::string figure : {"baselines", "boundary", "deviant"}) {
-    try_options({INCONTEXT_TASKS, {"--figure", figure}, {"--trials", "2000"}}, options);
+    try_options({"tasks", {"--figure", figure}, {"--trials", "2000"}}, options);
   }
 }
 
-TEST_CASE("incontext-fading: every option counts or is refused, in every mode", "[programs][options]") {
+TEST_CASE("incontext fading: every option counts or is refused, in every mode", "[programs][options]") {
   const std::vector<Option> options{{"--lengths", "40"},        {"--s", "0.7"},       {"--variance", "0.7"},
                                     {"--score-stddevs", "0.6"}, {"--gap", "3"},       {"--weights", "0.7"},
                                     {"--height", "3"},          {"--heights", "0.9"}, {"--points", "3"},
@@ -213,14 +212,14 @@ TEST_CASE("incontext-fading: every option counts or is refused, in every mode", 
   for (const std::string figure : {"phase", "fading", "retrieval", "bounded", "diagram", "optimum"}) {
     Arguments small{"--trials", "1500", "--lengths", "20"};
     if (figure == "diagram") small = joined(small, {"--points", "2"});
-    try_options({INCONTEXT_FADING, {"--figure", figure}, small}, options);
+    try_options({"fading", {"--figure", figure}, small}, options);
     if (figure == "diagram") continue;
-    try_options({INCONTEXT_FADING, {"--figure", figure}, {"--relative-error", "0.5", "--lengths", "20"}},
+    try_options({"fading", {"--figure", figure}, {"--relative-error", "0.5", "--lengths", "20"}},
                 {{"--most-scores", "20000"}, {"--trials", "64"}});
   }
 }
 
-TEST_CASE("incontext-classify: every option counts or is refused, in every mode", "[programs][options]") {
+TEST_CASE("incontext classify: every option counts or is refused, in every mode", "[programs][options]") {
   const std::vector<Option> options{{"--rule", "kernel"},      {"--kappa", "2"},          {"--gain", "7"},
                                     {"--rate", "7"},           {"--dimensions", "3"},     {"--context-lengths", "20"},
                                     {"--class-counts", "4"},   {"--crowding", "0.3"},     {"--near-cosine", "0.8"},
@@ -229,32 +228,31 @@ TEST_CASE("incontext-classify: every option counts or is refused, in every mode"
                                     {"--context", "3"}};
   const Arguments searching{"--trials", "64", "--search-trials", "64"};
   for (const std::string figure : {"8a", "16", "rates", "elimination", "onset"}) {
-    try_options({INCONTEXT_CLASSIFY, {"--figure", figure}, joined(searching, {"--dimensions", "2"})}, options);
+    try_options({"classify", {"--figure", figure}, joined(searching, {"--dimensions", "2"})}, options);
   }
-  try_options(
-      {INCONTEXT_CLASSIFY, {"--figure", "7"}, joined(searching, {"--dimensions", "2", "--context-lengths", "40"})},
-      options);
+  try_options({"classify", {"--figure", "7"}, joined(searching, {"--dimensions", "2", "--context-lengths", "40"})},
+              options);
   for (const std::string figure : {"4", "5", "6", "valley"}) {
-    try_options({INCONTEXT_CLASSIFY, {"--figure", figure}, searching}, options);
+    try_options({"classify", {"--figure", figure}, searching}, options);
   }
-  try_options({INCONTEXT_CLASSIFY, {"--figure", "laws"}, {"--trials", "64"}}, options);
-  try_options({INCONTEXT_CLASSIFY, {}, searching}, {{"--kappa", "2"},
-                                                    {"--gain", "7"},
-                                                    {"--rate", "7"},
-                                                    {"--dimensions", "3"},
-                                                    {"--crowding", "0.3"},
-                                                    {"--class-counts", "4"},
-                                                    {"--near-cosine", "0.8"},
-                                                    {"--context-lengths", "20"},
-                                                    {"--rule", "kernel"}});
-  try_options({INCONTEXT_CLASSIFY, {"--figure", "16", "--context-lengths", "20,40"}, searching}, options);
-  try_options({INCONTEXT_CLASSIFY, {"--figure", "8b"}, searching}, options);
-  try_options({INCONTEXT_CLASSIFY, {"--rule", "linear"}, searching}, options);
-  try_options({INCONTEXT_CLASSIFY, {"--rule", "softmax", "--kappa", "3", "--gain", "7"}, {"--trials", "64"}}, options);
-  try_options({INCONTEXT_CLASSIFY, {"--rule", "linear", "--rate", "7"}, {"--trials", "64"}}, options);
+  try_options({"classify", {"--figure", "laws"}, {"--trials", "64"}}, options);
+  try_options({"classify", {}, searching}, {{"--kappa", "2"},
+                                            {"--gain", "7"},
+                                            {"--rate", "7"},
+                                            {"--dimensions", "3"},
+                                            {"--crowding", "0.3"},
+                                            {"--class-counts", "4"},
+                                            {"--near-cosine", "0.8"},
+                                            {"--context-lengths", "20"},
+                                            {"--rule", "kernel"}});
+  try_options({"classify", {"--figure", "16", "--context-lengths", "20,40"}, searching}, options);
+  try_options({"classify", {"--figure", "8b"}, searching}, options);
+  try_options({"classify", {"--rule", "linear"}, searching}, options);
+  try_options({"classify", {"--rule", "softmax", "--kappa", "3", "--gain", "7"}, {"--trials", "64"}}, options);
+  try_options({"classify", {"--rule", "linear", "--rate", "7"}, {"--trials", "64"}}, options);
 }
 
-TEST_CASE("incontext-scores: every option counts or is refused, in every mode", "[programs][options]") {
+TEST_CASE("incontext scores: every option counts or is refused, in every mode", "[programs][options]") {
   const TemporaryFolder folder;
   Eigen::MatrixXd matrix(3, 3);
   matrix << 1, 2, -1, 0.5, 3, 2, 1, -2, 4;
@@ -267,20 +265,20 @@ TEST_CASE("incontext-scores: every option counts or is refused, in every mode", 
       {"--over", "none"}};
   for (const std::string figure :
        {"approximation", "ssa-base", "ssmax-fading", "ssmax-threshold", "deviant", "prompt", "normsoftmax-bound"}) {
-    try_options({INCONTEXT_SCORES, {"--figure", figure}, {}}, options);
+    try_options({"scores", {"--figure", figure}, {}}, options);
   }
   for (const std::string map : {"softmax", "approximate-softmax", "linear", "ssmax", "ssa", "normsoftmax", "entmax",
                                 "sparsemax", "hardmax", "sa-softmax", "average", "tanh"}) {
     CAPTURE(map);
-    try_options({INCONTEXT_SCORES, {"--row", "0.1,2,-0.4", "--map", map}, {}}, options);
+    try_options({"scores", {"--row", "0.1,2,-0.4", "--map", map}, {}}, options);
   }
-  try_options({INCONTEXT_SCORES, {"--scores", scores}, {}}, options);
+  try_options({"scores", {"--scores", scores}, {}}, options);
 }
 
 TEST_CASE("real data: the report states the pretraining it used, and the data's dimension", "[programs][options]") {
   const std::string data = std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv";
   const auto with = [&](Arguments more) {
-    return report_of(INCONTEXT_TEMPERATURE,
+    return report_of("temperature",
                      joined({"--data", data, "--columns", "bmi,age", "--standardize", "--trials", "512"}, more));
   };
   const Json own = with({"--labels", "progression"}),
@@ -305,20 +303,19 @@ TEST_CASE("real data: the report states the pretraining it used, and the data's 
 
 TEST_CASE("arguments that had no effect are null, and defaults are stated as the run used them",
           "[programs][options]") {
-  const Json sweep =
-      report_of(INCONTEXT_TEMPERATURE, {"--dimension", "3", "--context-length", "8", "--relative-error", "0.1"});
+  const Json sweep = report_of("temperature", {"--dimension", "3", "--context-length", "8", "--relative-error", "0.1"});
   CHECK(sweep["arguments"]["trials"].is_null());
   CHECK(sweep["arguments"]["temperatures"].size() == 6);
   CHECK(sweep["arguments"]["test-noise-variance"] == 0.1);
   CHECK(sweep["arguments"]["shifts"].is_null());
-  const Json figure = report_of(INCONTEXT_TEMPERATURE, {"--figure", "3a", "--dimension", "3", "--trials", "256"});
+  const Json figure = report_of("temperature", {"--figure", "3a", "--dimension", "3", "--trials", "256"});
   CHECK(figure["arguments"]["context-length"].is_null());
   CHECK(figure["arguments"]["context-lengths"] == Json({10, 20, 40, 100, 200, 400}));
   CHECK(figure["arguments"]["test-noise-variance"] == 1.0);
-  const Json fading = report_of(INCONTEXT_FADING, {"--figure", "bounded", "--lengths", "50", "--trials", "2048"});
+  const Json fading = report_of("fading", {"--figure", "bounded", "--lengths", "50", "--trials", "2048"});
   CHECK(fading["arguments"]["variance"].is_null());
   CHECK(fading["arguments"]["most-scores"] == 10000000);
-  const Json softmax = report_of(INCONTEXT_SOFTMAX_ERROR, {"--trials", "512"});
+  const Json softmax = report_of("softmax-error", {"--trials", "512"});
   CHECK(softmax["arguments"]["task-variance"] == 0.05);
   CHECK(softmax["arguments"]["scales"].is_null());
 }

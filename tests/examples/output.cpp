@@ -19,7 +19,7 @@
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 #include "tests/examples/part.hpp"
-#include "tests/examples/run_program.hpp"
+#include "tests/examples/temporary_folder.hpp"
 
 namespace output_test {
 

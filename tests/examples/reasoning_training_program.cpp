@@ -1,4 +1,4 @@
-// incontext-train reasoning as a user runs it, at a size that takes a second.
+// incontext train reasoning as a user runs it, at a size that takes a second.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -14,10 +14,9 @@ namespace reasoning_training_program_test {
 using namespace incontext::testing;
 using Json = nlohmann::json;
 
-TEST_CASE("incontext-train judges the plateau, counts Eureka moments and rejects its controls", "[programs][train]") {
+TEST_CASE("incontext train judges the plateau, counts Eureka moments and rejects its controls", "[programs][train]") {
   const Json report = incontext::testing::report_of(
-      INCONTEXT_TRAIN,
-      {"reasoning", "--width", "8", "--seeds", "2", "--steps", "100", "--every", "50", "--threads", "1"}, 0);
+      "train", {"reasoning", "--width", "8", "--seeds", "2", "--steps", "100", "--every", "50", "--threads", "1"}, 0);
   REQUIRE(report["tables"].size() == 3);
   const Json plateau = report["tables"][0]["rows"][0];
   CHECK(plateau["verdict"] == "agrees");
@@ -33,9 +32,9 @@ TEST_CASE("incontext-train judges the plateau, counts Eureka moments and rejects
   for (const Json& row : report["tables"][2]["rows"]) CHECK(row["outcome"] == "rejected");
 }
 
-TEST_CASE("incontext-train refuses options of the other task, and methods that do not exist", "[programs][train]") {
+TEST_CASE("incontext train refuses options of the other task, and methods that do not exist", "[programs][train]") {
   const auto refused = [](const std::vector<std::string>& arguments) {
-    const auto run = run_program(INCONTEXT_TRAIN, arguments);
+    const auto run = run_program("train", arguments);
     CHECK(run.exit_code == 2);
     return run.errors;
   };

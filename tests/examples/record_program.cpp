@@ -25,7 +25,7 @@ namespace {
 Finished run(const Arguments& more, const std::string& dimension = "3") {
   Arguments all{"--dimension", dimension, "--context-length", "5", "--relative-error", "0.01", "--format", "json"};
   all.insert(all.end(), more.begin(), more.end());
-  return run_program(INCONTEXT_SOFTMAX_ERROR, all);
+  return run_program("softmax-error", all);
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ TEST_CASE("parts of a program's run, united, and a resumed run print the tables 
     CHECK(finished.exit_code == 0);
     CHECK(finished.output == "Part " + part + "/3 is in " + file(part) + "\n");
   }
-  CHECK(run_program(INCONTEXT_MERGE, {file("3"), file("1"), file("2"), "--output", file("whole")}).exit_code == 0);
+  CHECK(run_program("merge", {file("3"), file("1"), file("2"), "--output", file("whole")}).exit_code == 0);
   CHECK(tables_of(run({"--resume", file("whole")})) == expected);
   CHECK(tables_of(run({"--checkpoint", file("kept")})) == expected);
   CHECK(tables_of(run({"--resume", file("kept")})) == expected);
@@ -51,7 +51,7 @@ TEST_CASE("parts of a program's run, united, and a resumed run print the tables 
   };
   const auto merged = [&](Arguments files) {
     files.insert(files.end(), {"--output", file("other")});
-    return refused(run_program(INCONTEXT_MERGE, files));
+    return refused(run_program("merge", files));
   };
   CHECK(names(merged({file("1"), file("3")}), "a part is missing", "2"));
   CHECK(names(merged({file("1"), file("2"), file("2")}), "part 2/3", "given twice"));
@@ -70,15 +70,15 @@ TEST_CASE("parts of a program's run, united, and a resumed run print the tables 
 
 namespace {
 
-/// Means, samples of all trials, several simulations, a search, data; incontext-softmax-error has the test above.
+/// Means, samples of all trials, several simulations, a search, data; incontext softmax-error has the test above.
 std::vector<Short> short_runs() {
   const std::string data = std::string(INCONTEXT_SOURCE_DIR) + "/examples/data/diabetes.csv";
-  return {{INCONTEXT_TEMPERATURE, {"--dimension", "3", "--context-length", "6", "--trials", "5000"}},
-          {INCONTEXT_TEMPERATURE, {"--data", data, "--trials", "5000"}},
-          {INCONTEXT_GRADIENTS, {"--figure", "normsoftmax", "--dimension", "4", "--trials", "5000"}},
-          {INCONTEXT_FADING, {"--figure", "phase", "--lengths", "20", "--trials", "5000"}},
-          {INCONTEXT_TASKS, {"--trials", "20000"}},
-          {INCONTEXT_CLASSIFY,
+  return {{"temperature", {"--dimension", "3", "--context-length", "6", "--trials", "5000"}},
+          {"temperature", {"--data", data, "--trials", "5000"}},
+          {"gradients", {"--figure", "normsoftmax", "--dimension", "4", "--trials", "5000"}},
+          {"fading", {"--figure", "phase", "--lengths", "20", "--trials", "5000"}},
+          {"tasks", {"--trials", "20000"}},
+          {"classify",
            {"--rule", "softmax", "--dimension", "2", "--context-length", "20", "--classes", "2", "--search-trials",
             "2500", "--trials", "5000"}}};
 }
@@ -110,14 +110,14 @@ TEST_CASE("every program that simulates keeps a run, resumes it and divides it, 
       merge.push_back(file);
     }
     merge.insert(merge.end(), {"--output", folder.file("whole")});
-    CHECK(run_program(INCONTEXT_MERGE, merge).exit_code == 0);
+    CHECK(run_program("merge", merge).exit_code == 0);
     CHECK(tables_of(run(at, with("--resume", folder.file("whole")))) == expected);
   }
 }
 
 TEST_CASE("what a checkpoint may not be is refused before the first trial, and the files are kept",
           "[programs][record]") {
-  const Short other{INCONTEXT_TASKS, {"--trials", "3000"}};
+  const Short other{"tasks", {"--trials", "3000"}};
   for (const Short& at : short_runs()) {
     const TemporaryFolder folder;
     CAPTURE(at.program, at.arguments);
@@ -150,25 +150,24 @@ TEST_CASE("modes that have no parts, or nothing to keep, refuse the options by n
   const TemporaryFolder folder;
   const std::string file = folder.file("record"), scores = folder.write("scores.csv", "1,2\n3,5\n");
   for (const std::string figure : {"16", "onset", "elimination"}) {
-    const Finished finished =
-        run_program(INCONTEXT_CLASSIFY, {"--figure", figure, "--part", "1/2", "--checkpoint", file});
+    const Finished finished = run_program("classify", {"--figure", figure, "--part", "1/2", "--checkpoint", file});
     CHECK(names(refusal(finished), "--part: has no meaning with --figure " + figure, "depend on each other"));
   }
   for (const Arguments& more : {Arguments{"--checkpoint", file}, {"--resume", file}, {"--part", "1/2"}}) {
     Arguments arguments{"--scores", scores};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    CHECK(names(refusal(run_program(INCONTEXT_TEMPERATURE, arguments)), more[0], "has no meaning with --scores"));
-    CHECK(names(refusal(run_program(INCONTEXT_SCORES, more)), more[0], "is not an option"));
+    CHECK(names(refusal(run_program("temperature", arguments)), more[0], "has no meaning with --scores"));
+    CHECK(names(refusal(run_program("scores", more)), more[0], "is not an option"));
   }
-  CHECK(names(refusal(run_program(INCONTEXT_TRAIN, {"classification", "--part", "1/2"})), "--part", "not an option"));
+  CHECK(names(refusal(run_program("train", {"classification", "--part", "1/2"})), "--part", "not an option"));
   CHECK(folder.names() == std::vector<std::string>{"scores.csv"});
 }
 
 namespace {
 
 /// A run of about a second, and one with a search.
-const Short groups{INCONTEXT_GRADIENTS, {"--figure", "groups", "--trials", "3000"}};
-const Short search{INCONTEXT_CLASSIFY,
+const Short groups{"gradients", {"--figure", "groups", "--trials", "3000"}};
+const Short search{"classify",
                    {"--rule", "softmax", "--dimension", "2", "--context-length", "20", "--classes", "2",
                     "--search-trials", "5000", "--trials", "20000"}};
 
@@ -217,7 +216,7 @@ TEST_CASE("Ctrl-C and SIGTERM leave a record that says how to go on, and goes on
     CHECK(finished.exit_code == 3);
     CHECK(names(finished.errors, "stopped early", "--resume " + record));
     CHECK(nlohmann::json::parse(finished.output)["complete"] == false);
-    CHECK(names(refusal(run_program(INCONTEXT_MERGE, {record, "--output", folder.file("whole")})), "unfinished"));
+    CHECK(names(refusal(run_program("merge", {record, "--output", folder.file("whole")})), "unfinished"));
     CHECK(tables_of(run(groups, {"--resume", record, "--format", "json"})) == expected);
   }
 }
@@ -225,10 +224,10 @@ TEST_CASE("Ctrl-C and SIGTERM leave a record that says how to go on, and goes on
 TEST_CASE("on a full disk a run keeps its last record and its report", "[programs][record]") {
   const TemporaryFolder folder;
   const std::string record = folder.file("record");
-  const Short tasks{INCONTEXT_TASKS, {"--trials", "20000", "--format", "json"}};
+  const Short tasks{"tasks", {"--trials", "20000", "--format", "json"}};
   const nlohmann::json expected = tables_of(run(tasks, {}));
   const Finished full =
-      run_command("(ulimit -f 4; " + shell_quoted(INCONTEXT_TASKS) + " --trials 20000 --format json --checkpoint " +
+      run_command("(ulimit -f 4; " + in_shell("tasks") + " --trials 20000 --format json --checkpoint " +
                   shell_quoted(record) + "; echo code $? >&2) | cat");
   CAPTURE(full.errors);
   CHECK(names(full.errors, "--checkpoint: cannot be written", record, "code 2"));

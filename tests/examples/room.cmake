@@ -25,47 +25,29 @@ endif()
 target_sources(test_examples PRIVATE ${_ledger})
 target_compile_definitions(test_examples PRIVATE INCONTEXT_SOURCES="${PROJECT_SOURCE_DIR}")
 
-# The programs themselves, where they are built: run as a user runs them.
-if(TARGET incontext-evaluate AND TARGET incontext-scores AND TARGET incontext-temperature)
+# The program itself, where it is built: run as a user runs it.
+if(TARGET incontext-program)
   file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
   incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples LABEL examples TIMEOUT ${INCONTEXT_HANG_GUARD})
   target_compile_definitions(test_programs PRIVATE INCONTEXT_SOURCES="${PROJECT_SOURCE_DIR}"
-                                                   INCONTEXT_EVALUATE="$<TARGET_FILE:incontext-evaluate>"
-                                                   INCONTEXT_SCORES="$<TARGET_FILE:incontext-scores>"
-                                                   INCONTEXT_TEMPERATURE="$<TARGET_FILE:incontext-temperature>")
-  add_dependencies(test_programs incontext-evaluate incontext-scores incontext-temperature)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_SOFTMAX_ERROR="$<TARGET_FILE:incontext-softmax-error>")
-  add_dependencies(test_programs incontext-softmax-error)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_MERGE="$<TARGET_FILE:incontext-merge>")
-  add_dependencies(test_programs incontext-merge)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_FADING="$<TARGET_FILE:incontext-fading>")
-  add_dependencies(test_programs incontext-fading)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_TASKS="$<TARGET_FILE:incontext-tasks>")
-  add_dependencies(test_programs incontext-tasks)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_GRADIENTS="$<TARGET_FILE:incontext-gradients>")
-  add_dependencies(test_programs incontext-gradients)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_CLASSIFY="$<TARGET_FILE:incontext-classify>")
-  add_dependencies(test_programs incontext-classify)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_TRAIN="$<TARGET_FILE:incontext-train>")
-  add_dependencies(test_programs incontext-train)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_CALIBRATE="$<TARGET_FILE:incontext-calibrate>")
-  add_dependencies(test_programs incontext-calibrate)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_VERIFY="$<TARGET_FILE:incontext-verify>")
-  add_dependencies(test_programs incontext-verify)
+                                                   INCONTEXT_PROGRAM="$<TARGET_FILE:incontext-program>")
+  add_dependencies(test_programs incontext-program)
   if(INCONTEXT_SLOW_TESTS)
     add_test(NAME examples/record_slow COMMAND test_programs "[.slow]")
     set_tests_properties(examples/record_slow PROPERTIES LABELS slow TIMEOUT ${INCONTEXT_HANG_GUARD} ENVIRONMENT OMP_WAIT_POLICY=passive)
     find_package(Python3 QUIET COMPONENTS Interpreter)
     if(Python3_Interpreter_FOUND)
       add_test(NAME torture/train_kills COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/torture/train_kills"
-                                                "$<TARGET_FILE:incontext-train>")
+                                                "$<TARGET_FILE:incontext-program>")
       set_tests_properties(torture/train_kills PROPERTIES LABELS slow TIMEOUT ${INCONTEXT_HANG_GUARD} ENVIRONMENT OMP_WAIT_POLICY=passive)
     endif()
   endif()
   if(INCONTEXT_BASH)
     add_test(NAME examples/ledger_page
-             COMMAND ${INCONTEXT_BASH} "${CMAKE_CURRENT_LIST_DIR}/ledger_page.sh" "$<TARGET_FILE:incontext-verify>")
-    set_tests_properties(examples/ledger_page PROPERTIES LABELS examples TIMEOUT ${INCONTEXT_HANG_GUARD} SKIP_RETURN_CODE 77
-                                                         ENVIRONMENT OMP_WAIT_POLICY=passive)
+             COMMAND ${INCONTEXT_BASH} "${CMAKE_CURRENT_LIST_DIR}/ledger_page.sh" "$<TARGET_FILE:incontext-program>")
+    add_test(NAME examples/completion
+             COMMAND ${INCONTEXT_BASH} "${CMAKE_CURRENT_LIST_DIR}/completion.sh" "$<TARGET_FILE:incontext-program>")
+    set_tests_properties(examples/ledger_page examples/completion PROPERTIES LABELS examples TIMEOUT ${INCONTEXT_HANG_GUARD}
+                         SKIP_RETURN_CODE 77 ENVIRONMENT OMP_WAIT_POLICY=passive)
   endif()
 endif()

@@ -3,52 +3,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/examples/temporary_folder.hpp"
+
 namespace incontext::testing {
-
-inline std::string content_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// An empty folder that is removed at the end of the test, and its contents.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / ("incontext-test-" + std::to_string(::getpid()))) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directory(path_);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& content) const {
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return file(name);
-  }
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
-      names.push_back(entry.path().filename().string());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Waits until a program that was just started handles SIGINT, which it does from its first trial on: at most 30
 /// seconds.
@@ -91,18 +59,50 @@ inline Finished run_command(const std::string& command, const std::string& input
   return finished;
 }
 
-/// Runs a program without a shell.
-inline Finished run_program(const std::string& program, const std::vector<std::string>& arguments,
+/// The program, then the words of a subcommand or of a task of one, such as "train needle"; "" is the program alone.
+inline std::vector<std::string> words_of(const std::string& subcommand) {
+  std::vector<std::string> words{INCONTEXT_PROGRAM};
+  std::istringstream stream(subcommand);
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// The same for a shell.
+inline std::string in_shell(const std::string& subcommand) {
+  return shell_quoted(INCONTEXT_PROGRAM) + (subcommand.empty() ? "" : " " + subcommand);
+}
+
+/// Runs a subcommand.
+inline Finished run_program(const std::string& subcommand, const std::vector<std::string>& arguments,
                             const std::string& input = "") {
-  std::string command = shell_quoted(program);
+  std::string command = in_shell(subcommand);
   for (const std::string& argument : arguments) command += ' ' + shell_quoted(argument);
   return run_command(command, input);
 }
 
-/// A program that runs beside the test; its streams go to files of a folder.
+/// Every subcommand, and of one that has tasks every task: what --list prints.
+inline std::vector<std::string> all_subcommands() {
+  std::istringstream lines(run_program("", {"--list"}).output);
+  std::vector<std::string> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(line);
+  return all;
+}
+
+/// Runs a subcommand in the place of this process.
+inline void become(const std::string& subcommand, const std::vector<std::string>& arguments) {
+  std::vector<std::string> all = words_of(subcommand);
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  std::vector<char*> words;
+  for (std::string& word : all) words.push_back(word.data());
+  words.push_back(nullptr);
+  ::execv(words.front(), words.data());
+}
+
+/// A subcommand that runs beside the test; its streams go to files of a folder.
 class RunningProgram {
  public:
-  RunningProgram(const std::string& program, const std::vector<std::string>& arguments, const TemporaryFolder& folder)
+  RunningProgram(const std::string& subcommand, const std::vector<std::string>& arguments,
+                 const TemporaryFolder& folder)
       : output_(folder.file("running.out")),
         errors_(folder.file("running.err")),
         process_((std::fflush(nullptr), ::fork())) {
@@ -110,10 +110,7 @@ class RunningProgram {
     for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
     const bool redirected =
         std::freopen(output_.c_str(), "w", stdout) != nullptr && std::freopen(errors_.c_str(), "w", stderr) != nullptr;
-    std::vector<char*> words{const_cast<char*>(program.c_str())};
-    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-    words.push_back(nullptr);
-    if (redirected) ::execv(program.c_str(), words.data());
+    if (redirected) become(subcommand, arguments);
     ::_exit(127);
   }
   RunningProgram(const RunningProgram&) = delete;

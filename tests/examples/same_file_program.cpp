@@ -1,4 +1,4 @@
-// One rule for all programs: an output is no input and no other output, whichever options name them.
+// One rule for all subcommands: an output is no input and no other output, whichever options name them.
 
 #include <algorithm>
 #include <filesystem>
@@ -20,30 +20,8 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-/// A program, or a task of one, and the files that it cannot do without.
-struct Program {
-  std::string path;
-  Names task = {};
-  Names needed = {};
-};
-
-const std::vector<Program> programs{{INCONTEXT_TEMPERATURE},
-                                    {INCONTEXT_SOFTMAX_ERROR},
-                                    {INCONTEXT_FADING},
-                                    {INCONTEXT_GRADIENTS},
-                                    {INCONTEXT_CLASSIFY},
-                                    {INCONTEXT_SCORES},
-                                    {INCONTEXT_TASKS},
-                                    {INCONTEXT_CALIBRATE},
-                                    {INCONTEXT_VERIFY},
-                                    {INCONTEXT_EVALUATE, {}, {"none.json"}},
-                                    {INCONTEXT_MERGE, {}, {"none"}},
-                                    {INCONTEXT_TRAIN, {"classification"}},
-                                    {INCONTEXT_TRAIN, {"regression"}},
-                                    {INCONTEXT_TRAIN, {"reasoning"}},
-                                    {INCONTEXT_TRAIN, {"affine"}},
-                                    {INCONTEXT_TRAIN, {"quantifier"}},
-                                    {INCONTEXT_TRAIN, {"needle"}}};
+/// The files that a subcommand cannot do without.
+const std::map<std::string, Names> needed{{"evaluate", {"none.json"}}, {"merge", {"none"}}};
 
 /// What is written, and to which files the value leads.
 const std::map<std::string, Names> outputs{
@@ -62,25 +40,22 @@ const std::set<std::string> inputs{"--scores",
                                    "--claims-file",
                                    "--resume"};
 
-/// --weights has its own names in each of two programs, and --contexts two files.
-Names ends_of(const Program& program, const std::string& option) {
+/// --weights has its own names in scores and in training, and --contexts two files.
+Names ends_of(const std::string& program, const std::string& option) {
   if (option == "--contexts") return {"", "-labels.npy"};
   if (option != "--weights") return outputs.at(option);
-  return program.task.empty() ? Names{""} : Names{".key_query.npy", ".output.npy"};
+  return program == "scores" ? Names{""} : Names{".key_query.npy", ".output.npy"};
 }
 
-Finished run(const Program& program, const Names& more) {
-  Names all = program.task;
-  all.insert(all.end(), program.needed.begin(), program.needed.end());
+Finished run(const std::string& program, const Names& more) {
+  Names all = needed.contains(program) ? needed.at(program) : Names{};
   all.insert(all.end(), more.begin(), more.end());
-  return run_program(program.path, all);
+  return run_program(program, all);
 }
 
 /// The options that name files, as the help shows them.
-std::set<std::string> file_options(const Program& program) {
-  Names arguments = program.task;
-  arguments.emplace_back("--help");
-  std::istringstream help(run_program(program.path, arguments).output);
+std::set<std::string> file_options(const std::string& program) {
+  std::istringstream help(run_program(program, {"--help"}).output);
   std::set<std::string> found;
   for (std::string line; std::getline(help, line);) {
     std::istringstream words(line);
@@ -92,9 +67,9 @@ std::set<std::string> file_options(const Program& program) {
   return found;
 }
 
-void check_refused(const Program& program, const Names& arguments, const Names& options) {
+void check_refused(const std::string& program, const Names& arguments, const Names& options) {
   const Finished finished = run(program, arguments);
-  CAPTURE(program.path, program.task, arguments, finished.errors);
+  CAPTURE(program, arguments, finished.errors);
   CHECK(finished.exit_code == 2);
   CHECK(finished.output.empty());
   for (const std::string& option : options) CHECK(names(finished.errors, option));
@@ -103,13 +78,13 @@ void check_refused(const Program& program, const Names& arguments, const Names& 
 
 }  // namespace
 
-TEST_CASE("no program writes to a file that another of its options names, derived names included", "[files]") {
+TEST_CASE("no subcommand writes to a file that another of its options names, derived names included", "[files]") {
   namespace fs = std::filesystem;
   std::size_t pairs = 0;
-  for (const Program& program : programs) {
+  for (const std::string& program : all_subcommands()) {
     const std::set<std::string> options = file_options(program);
-    CAPTURE(program.path, program.task, options);
-    CHECK(options.contains("--output"));
+    CAPTURE(program, options);
+    CHECK(options.contains("--output") == (program != "completion"));
     for (const std::string& written : options) {
       if (inputs.contains(written)) continue;
       REQUIRE((written == "--weights" || written == "--contexts" || outputs.contains(written)));  // else tell it here
@@ -118,7 +93,7 @@ TEST_CASE("no program writes to a file that another of its options names, derive
         for (const std::string& other : options) {
           if (other == written || (written == "--checkpoint" && other == "--resume")) continue;
           if (!inputs.contains(other) && ends_of(program, other).front() != "") continue;  // comes as the first
-          if (program.path == INCONTEXT_MERGE) continue;                                   // below
+          if (program == "merge") continue;                                                // below
           const TemporaryFolder folder;
           const std::string base = folder.file(ending), same = base + end;
           folder.write(fs::path(same).filename().string(), "old");
@@ -145,13 +120,13 @@ TEST_CASE("no program writes to a file that another of its options names, derive
 TEST_CASE("merged records, cases and a continued record are no outputs either", "[files]") {
   const TemporaryFolder folder;
   const std::string file = folder.write("file", "old");
-  const Program merge{INCONTEXT_MERGE}, evaluate{INCONTEXT_EVALUATE};
+  const std::string merge = "merge", evaluate = "evaluate";
   check_refused(merge, {file, folder.file("other"), "--output", file}, {"--output", "files"});
   check_refused(merge, {folder.file("other"), file, "--output", folder.file("./file")}, {"--output", "files"});
   check_refused(evaluate, {file, "--output", file}, {"--output", "file"});
-  check_refused({INCONTEXT_TRAIN, {"needle"}}, {"--resume", file, "--output", file}, {"--output", "--resume"});
-  check_refused({INCONTEXT_TEMPERATURE}, {"--resume", file, "--data", file}, {"--resume", "--data"});
-  check_refused({INCONTEXT_TRAIN, {"classification"}},
+  check_refused("train needle", {"--resume", file, "--output", file}, {"--output", "--resume"});
+  check_refused("temperature", {"--resume", file, "--data", file}, {"--resume", "--data"});
+  check_refused("train classification",
                 {"--figure", "curves", "--weights", folder.file("w"), "--checkpoint", folder.file("w.output.npy")},
                 {"--weights (w.output.npy)", "--checkpoint"});
   CHECK(content_of(file) == "old");

@@ -1,4 +1,4 @@
-// incontext-scores as a user runs it: figures whose claims hold, maps on one's own rows, refusals.
+// incontext scores as a user runs it: figures whose claims hold, maps on one's own rows, refusals.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-Json report_of(const Arguments& arguments) { return incontext::testing::report_of(INCONTEXT_SCORES, arguments); }
+Json report_of(const Arguments& arguments) { return incontext::testing::report_of("scores", arguments); }
 
 Json rows_of(const Json& report, std::size_t table = 0) { return report["tables"][table]["rows"]; }
 
@@ -37,10 +37,10 @@ bool near(double x, double expected, double tolerance = 1e-12) { return std::abs
 void check_refused(Arguments arguments, const std::string& expected) {
   const TemporaryFolder folder;
   arguments.insert(arguments.end(), {"--output", folder.file("report")});
-  const Finished finished = run_program(INCONTEXT_SCORES, arguments);
+  const Finished finished = run_program("scores", arguments);
   CAPTURE(arguments);
   CHECK(finished.exit_code == 2);
-  CHECK(finished.errors == part("incontext-scores: " + expected));
+  CHECK(finished.errors == part("incontext scores: " + expected));
   CHECK(std::count(finished.errors.begin(), finished.errors.end(), '\n') == 1);
   CHECK(finished.output.empty());
   CHECK(folder.names().empty());
@@ -48,19 +48,19 @@ void check_refused(Arguments arguments, const std::string& expected) {
 
 }  // namespace
 
-TEST_CASE("every figure of incontext-scores makes claims, and they hold", "[programs][scores]") {
+TEST_CASE("every figure of incontext scores makes claims, and they hold", "[programs][scores]") {
   for (const std::string figure :
        {"approximation", "ssa-base", "ssmax-fading", "ssmax-threshold", "deviant", "prompt", "normsoftmax-bound"}) {
     CAPTURE(figure);
     const Json report = report_of({"--figure", figure});
-    CHECK(report["program"] == "incontext-scores");
+    CHECK(report["program"] == "incontext scores");
     CHECK(report["verdict"]["agrees"] == true);
     CHECK(report["verdict"]["claims"] >= 2);
     CHECK(report["verdict"]["cases"] >= 12);
     for (const Json& row : report["tables"].back()["rows"]) CHECK(row["verdict"] == "agrees");
-    const Finished text = run_program(INCONTEXT_SCORES, {"--figure", figure});
+    const Finished text = run_program("scores", {"--figure", figure});
     CHECK(text.output == part("Agreement: "));
-    CHECK(run_program(INCONTEXT_SCORES, {"--figure", figure, "--format", "csv"}).output == part("verdict"));
+    CHECK(run_program("scores", {"--figure", figure, "--format", "csv"}).output == part("verdict"));
   }
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("a matrix of scores is summarized query by query, also causal, and its
   CHECK(near(rows_of(report_of({"--scores", one}))[0]["largest_weight"].get<double>(), 0.25));
 }
 
-TEST_CASE("incontext-scores refuses what cannot be used, by name and value", "[bad-input][scores]") {
+TEST_CASE("incontext scores refuses what cannot be used, by name and value", "[bad-input][scores]") {
   check_refused({}, "nothing to do: needs --figure NAME, --row X,X,... or --scores FILE");
   check_refused({"--figure", "9"}, "--figure: is unknown (value = 9;");
   check_refused({"--row", "1,x"}, "--row: is not a number (value = x;");
@@ -191,7 +191,7 @@ TEST_CASE("incontext-scores refuses what cannot be used, by name and value", "[b
   const std::string masked =
       folder.write("masked.npy", incontext::examples::npy_bytes(Eigen::MatrixXd::Constant(2, 2, -INFINITY)));
   const auto refused = [&](const Arguments& arguments, const std::string& expected) {
-    const Finished finished = run_program(INCONTEXT_SCORES, arguments);
+    const Finished finished = run_program("scores", arguments);
     CHECK(finished.exit_code == 2);
     CHECK(finished.errors == part(expected));
     CHECK(finished.output.empty());

@@ -1,4 +1,4 @@
-// incontext-train affine, quantifier and needle as a user runs them, at sizes that take a second.
+// incontext train affine, quantifier and needle as a user runs them, at sizes that take a second.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -14,9 +14,9 @@ namespace sequence_training_program_test {
 using namespace incontext::testing;
 using Json = nlohmann::json;
 
-TEST_CASE("incontext-train finds the inverse temperature of every row length, and rejects its controls",
+TEST_CASE("incontext train finds the inverse temperature of every row length, and rejects its controls",
           "[programs][train]") {
-  const Json report = incontext::testing::report_of(INCONTEXT_TRAIN, {"needle", "--threads", "1"}, 0);
+  const Json report = incontext::testing::report_of("train", {"needle", "--threads", "1"}, 0);
   REQUIRE(report["tables"].size() == 3);
   for (const int table : {0, 1}) {
     REQUIRE(report["tables"][table]["rows"].size() == 4);
@@ -26,9 +26,9 @@ TEST_CASE("incontext-train finds the inverse temperature of every row length, an
   for (const Json& row : report["tables"][2]["rows"]) CHECK(row["outcome"] == "rejected");
 }
 
-TEST_CASE("incontext-train trains on affine functions, and no answer leaves the bound of the weights",
+TEST_CASE("incontext train trains on affine functions, and no answer leaves the bound of the weights",
           "[programs][train]") {
-  const Json report = incontext::testing::report_of(INCONTEXT_TRAIN,
+  const Json report = incontext::testing::report_of("train",
                                                     {"affine", "--maps", "softmax,ssmax", "--steps", "60", "--batch",
                                                      "8", "--width", "8", "--tested", "64", "--threads", "1"},
                                                     0);
@@ -60,10 +60,10 @@ TEST_CASE("incontext-train trains on affine functions, and no answer leaves the 
   for (const Json& row : report["tables"][5]["rows"]) CHECK(row["verdict"] == "agrees");
 }
 
-TEST_CASE("incontext-train claims of five runs that an alternative errs no less than softmax", "[programs][train]") {
-  const auto run = run_program(INCONTEXT_TRAIN, {"affine", "--maps", "softmax,average,sa-softmax", "--models", "full",
-                                                 "--seeds", "5", "--steps", "200", "--batch", "8", "--width", "8",
-                                                 "--tested", "256", "--threads", "1", "--format", "json"});
+TEST_CASE("incontext train claims of five runs that an alternative errs no less than softmax", "[programs][train]") {
+  const auto run = run_program(
+      "train", {"affine", "--maps", "softmax,average,sa-softmax", "--models", "full", "--seeds", "5", "--steps", "200",
+                "--batch", "8", "--width", "8", "--tested", "256", "--threads", "1", "--format", "json"});
   CHECK(run.exit_code == 0);
   const Json report = Json::parse(run.output);
   std::size_t claimed = 0;
@@ -79,10 +79,9 @@ TEST_CASE("incontext-train claims of five runs that an alternative errs no less 
   CHECK(claimed == 3);  // functions of the standard deviations 4, 7 and 10
 }
 
-TEST_CASE("incontext-train counts right answers to quantifiers, by map and length", "[programs][train]") {
-  const auto run =
-      run_program(INCONTEXT_TRAIN, {"quantifier", "--maps", "softmax", "--seeds", "1", "--steps", "20", "--batch", "8",
-                                    "--width", "8", "--tested", "32", "--threads", "1", "--format", "json"});
+TEST_CASE("incontext train counts right answers to quantifiers, by map and length", "[programs][train]") {
+  const auto run = run_program("train", {"quantifier", "--maps", "softmax", "--seeds", "1", "--steps", "20", "--batch",
+                                         "8", "--width", "8", "--tested", "32", "--threads", "1", "--format", "json"});
   CHECK((run.exit_code == 0 || run.exit_code == 1));  // 20 steps may teach nothing, which the control then says
   const Json report = Json::parse(run.output);
   CHECK(report["tables"][0]["rows"][0]["verdict"] == "agrees");
@@ -94,12 +93,12 @@ TEST_CASE("incontext-train counts right answers to quantifiers, by map and lengt
   }
 }
 
-TEST_CASE("incontext-train compares the wrong answers of maps that learned and answer the same rows",
+TEST_CASE("incontext train compares the wrong answers of maps that learned and answer the same rows",
           "[programs][train]") {
   const Json report = incontext::testing::report_of(
-      INCONTEXT_TRAIN, {"quantifier", "--maps",        "softmax,ssa", "--seeds",  "2",       "--quantifiers", "some",
-                        "--numbers",  "one-exception", "--lengths",   "10",       "--steps", "100",           "--batch",
-                        "16",         "--width",       "8",           "--tested", "64",      "--threads",     "1"},
+      "train", {"quantifier", "--maps",        "softmax,ssa", "--seeds",  "2",       "--quantifiers", "some",
+                "--numbers",  "one-exception", "--lengths",   "10",       "--steps", "100",           "--batch",
+                "16",         "--width",       "8",           "--tested", "64",      "--threads",     "1"},
       3);  // nothing is judged of two runs
   const Json &shares = report["tables"][0]["rows"], &contrasts = report["tables"][1]["rows"];
   REQUIRE(shares.size() == 4);
@@ -113,7 +112,7 @@ TEST_CASE("incontext-train compares the wrong answers of maps that learned and a
   }
 }
 
-TEST_CASE("incontext-train claims nothing of models that have not learned, whatever the order of the maps",
+TEST_CASE("incontext train claims nothing of models that have not learned, whatever the order of the maps",
           "[programs][train]") {
   const auto tables_of = [](const std::string& task, const std::string& maps) {
     std::vector<std::string> arguments{task, "--maps",    maps, "--seeds",  "5",   "--steps",
@@ -123,7 +122,7 @@ TEST_CASE("incontext-train claims nothing of models that have not learned, whate
                                              ? std::vector<std::string>{"--numbers", "one-exception", "--lengths", "50"}
                                              : std::vector<std::string>{"--models", "full"};
     arguments.insert(arguments.end(), own.begin(), own.end());
-    return Json::parse(run_program(INCONTEXT_TRAIN, arguments).output)["tables"];
+    return Json::parse(run_program("train", arguments).output)["tables"];
   };
   const auto differences = [](const Json& tables) {
     for (const Json& table : tables) {
@@ -140,9 +139,9 @@ TEST_CASE("incontext-train claims nothing of models that have not learned, whate
   }
 }
 
-TEST_CASE("incontext-train refuses what the sequences' tasks have no use for", "[programs][train]") {
+TEST_CASE("incontext train refuses what the sequences' tasks have no use for", "[programs][train]") {
   const auto refused = [](const std::vector<std::string>& arguments) {
-    const auto run = run_program(INCONTEXT_TRAIN, arguments);
+    const auto run = run_program("train", arguments);
     CHECK(run.exit_code == 2);
     return run.errors;
   };

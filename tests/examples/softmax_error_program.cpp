@@ -1,4 +1,4 @@
-// incontext-softmax-error as a user runs it.
+// incontext softmax-error as a user runs it.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ Json report_of(std::vector<std::string> arguments, int exit_code = 0) {
   if (std::find(arguments.begin(), arguments.end(), "--trials") == arguments.end()) {
     arguments.insert(arguments.end(), {"--trials", "8192"});
   }
-  const Finished finished = run_program(INCONTEXT_SOFTMAX_ERROR, arguments);
+  const Finished finished = run_program("softmax-error", arguments);
   CAPTURE(finished.errors);
   REQUIRE(finished.exit_code == exit_code);
   return Json::parse(finished.output);
@@ -51,7 +51,7 @@ Json row_at(const Json& report, const std::string& attention, double parameter) 
 
 }  // namespace
 
-TEST_CASE("incontext-softmax-error prints the exact error on record, and agrees with both trials", "[programs]") {
+TEST_CASE("incontext softmax-error prints the exact error on record, and agrees with both trials", "[programs]") {
   const Json oracles = Json::parse(content_of(std::string(INCONTEXT_ORACLES) + "/regression.json"))["cases"];
   const auto oracle = std::find_if(oracles.begin(), oracles.end(),
                                    [](const Json& one) { return one["id"] == "softmax_error_isotropic_exact-1"; });
@@ -72,7 +72,7 @@ TEST_CASE("incontext-softmax-error prints the exact error on record, and agrees 
   }
 }
 
-TEST_CASE("incontext-softmax-error: every table compares, names its domain and finds the optimum", "[programs]") {
+TEST_CASE("incontext softmax-error: every table compares, names its domain and finds the optimum", "[programs]") {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"--temperatures", "1,5"},
                                              {"--vary", "context-length", "--context-lengths", "3,10"},
@@ -103,7 +103,7 @@ TEST_CASE("incontext-softmax-error: every table compares, names its domain and f
   }
 }
 
-TEST_CASE("incontext-softmax-error: the second order is absent where its own term is too large", "[programs]") {
+TEST_CASE("incontext softmax-error: the second order is absent where its own term is too large", "[programs]") {
   // At d = 40, l = 1000 and the optimal temperature of softmax it would be 5.74 beside 0.589.
   const Json report =
       report_of({"--dimension", "40", "--context-length", "1000", "--temperatures", "3,12", "--trials", "1024"});
@@ -118,7 +118,7 @@ TEST_CASE("incontext-softmax-error: the second order is absent where its own ter
   CHECK(report["tables"][0]["notes"][0] == part("where its term in 1/l is more than 50%"));
 }
 
-TEST_CASE("incontext-softmax-error has by default the layer of incontext-temperature, in one law with the same options",
+TEST_CASE("incontext softmax-error has by default the layer of incontext temperature, in one law with the same options",
           "[programs]") {
   using Arguments = std::vector<std::string>;
   for (const Arguments& law : std::vector<Arguments>{
@@ -141,20 +141,20 @@ TEST_CASE("incontext-softmax-error has by default the layer of incontext-tempera
       }
       return 0.0;
     };
-    const double one = at_three(tables(INCONTEXT_SOFTMAX_ERROR, {})[0]);
-    const double other = at_three(tables(INCONTEXT_TEMPERATURE, {"--scoring", "softmax"})[0]);
+    const double one = at_three(tables("softmax-error", {})[0]);
+    const double other = at_three(tables("temperature", {"--scoring", "softmax"})[0]);
     CHECK(one > 0);
     CHECK(std::abs(one / other - 1) < 1e-8);
   }
 }
 
-TEST_CASE("incontext-softmax-error: SSMax at its best scale is softmax at its best temperature", "[programs]") {
+TEST_CASE("incontext softmax-error: SSMax at its best scale is softmax at its best temperature", "[programs]") {
   const Json optima = report_of({"--vary", "map", "--exponents", "2"})["tables"][1]["rows"];
   CHECK(std::abs(optima[0]["error"].get<double>() / optima[1]["error"].get<double>() - 1) < 1e-9);
   CHECK(std::abs(optima[0]["optimal"].get<double>() * optima[1]["optimal"].get<double>() * std::log(50.0) - 1) < 1e-9);
 }
 
-TEST_CASE("incontext-softmax-error: every option of the law counts", "[programs]") {
+TEST_CASE("incontext softmax-error: every option of the law counts", "[programs]") {
   const std::vector<std::string> small{"--dimension", "2", "--context-length", "6", "--temperatures", "1.6"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), small.begin(), small.end());
@@ -173,9 +173,9 @@ TEST_CASE("incontext-softmax-error: every option of the law counts", "[programs]
   }
 }
 
-TEST_CASE("incontext-softmax-error refuses options that cannot be used", "[bad-input]") {
+TEST_CASE("incontext softmax-error refuses options that cannot be used", "[bad-input]") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& expected) {
-    const Finished finished = run_program(INCONTEXT_SOFTMAX_ERROR, arguments);
+    const Finished finished = run_program("softmax-error", arguments);
     CAPTURE(arguments);
     CHECK(finished.exit_code == 2);
     CHECK(finished.errors == part(expected));

@@ -1,4 +1,4 @@
-// incontext-tasks as a user runs it: baselines that agree, the printed tables and their fits, controls.
+// incontext tasks as a user runs it: baselines that agree, the printed tables and their fits, controls.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 namespace {
 
 Json report_of(const std::vector<std::string>& arguments, int exit_code = 0) {
-  return incontext::testing::report_of(INCONTEXT_TASKS, arguments, exit_code);
+  return incontext::testing::report_of("tasks", arguments, exit_code);
 }
 
 /// The row of a model in a table.
@@ -33,13 +33,13 @@ Json row_of(const Json& table, const std::string& model) {
 
 }  // namespace
 
-TEST_CASE("every figure of incontext-tasks agrees and rejects its controls", "[programs][tasks]") {
+TEST_CASE("every figure of incontext tasks agrees and rejects its controls", "[programs][tasks]") {
   const auto [figure, tables, comparisons, controls] =
       GENERATE(table<std::string, std::size_t, std::size_t, std::size_t>(
           {{"baselines", 4, 25, 6}, {"boundary", 4, 3, 6}, {"deviant", 3, 3, 5}}));
   CAPTURE(figure);
   const Json report = report_of({"--figure", figure});
-  CHECK(report["program"] == "incontext-tasks");
+  CHECK(report["program"] == "incontext tasks");
   REQUIRE(report["tables"].size() == tables);
   CHECK(report["verdict"]["agrees"] == true);
   CHECK(report["verdict"]["comparisons"] == comparisons);

@@ -1,4 +1,4 @@
-// incontext-temperature as a user runs it: the Bayes ridge and the rate at which attention comes near it, and controls
+// incontext temperature as a user runs it: the Bayes ridge and the rate at which attention comes near it, and controls
 // that every figure rejects.
 
 #include <cmath>
@@ -17,7 +17,7 @@ using Arguments = std::vector<std::string>;
 
 namespace {
 
-Json report(const Arguments& arguments) { return report_of(INCONTEXT_TEMPERATURE, arguments, 0); }
+Json report(const Arguments& arguments) { return report_of("temperature", arguments, 0); }
 
 int rejected_controls(const Json& report) {
   int rejected = 0;

@@ -1,4 +1,4 @@
-// Every task of incontext-train can be interrupted and goes on to the report of one run.
+// Every task of incontext train can be interrupted and goes on to the report of one run.
 
 #include <chrono>
 #include <csignal>
@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -26,23 +27,23 @@ namespace {
 
 /// Every way in which the tasks train, each in a second or less.
 const std::vector<Short> trainings{
-    {INCONTEXT_TRAIN,
+    {"train",
      {"classification", "--map", "softmax", "--dimension", "2", "--classes", "2", "--context-length", "12", "--trials",
       "50", "--batch", "64", "--steps", "150", "--seeds", "2"}},
-    {INCONTEXT_TRAIN,
+    {"train",
      {"classification", "--figure", "curves", "--map", "linear", "--dimension", "2", "--classes", "2",
       "--context-length", "12", "--trials", "50", "--batch", "64", "--steps", "150"}},
-    {INCONTEXT_TRAIN,
+    {"train",
      {"classification", "--figure", "10", "--prototype-sets", "2", "--hidden-ratios", "2", "--trials", "64", "--steps",
       "80", "--seeds", "2"}},
-    {INCONTEXT_TRAIN, {"regression", "--seeds", "2", "--steps", "60", "--batch", "64", "--context-length", "4"}},
-    {INCONTEXT_TRAIN, {"reasoning", "--width", "8", "--seeds", "1", "--steps", "100"}},
-    {INCONTEXT_TRAIN,
+    {"train", {"regression", "--seeds", "2", "--steps", "60", "--batch", "64", "--context-length", "4"}},
+    {"train", {"reasoning", "--width", "8", "--seeds", "1", "--steps", "100"}},
+    {"train",
      {"affine", "--maps", "softmax,ssa", "--models", "full", "--steps", "30", "--batch", "4", "--tested", "8"}},
-    {INCONTEXT_TRAIN,
+    {"train",
      {"quantifier", "--full", "--maps", "softmax,ssa", "--seeds", "1", "--steps", "20", "--batch", "4", "--tested", "8",
       "--lengths", "10", "--quantifiers", "every", "--width", "8"}},
-    {INCONTEXT_TRAIN, {"needle", "--seeds", "2", "--steps", "40", "--batch", "8"}}};
+    {"train", {"needle", "--seeds", "2", "--steps", "40", "--batch", "8"}}};
 
 /// What a run says, apart from how it was run.
 struct Said {
@@ -131,7 +132,7 @@ TEST_CASE("on a full disk a training keeps its last record and its report", "[ex
   const TemporaryFolder folder;
   const std::string record = folder.file("record");
   const Said expected = said_by(run(at, {"--format", "json"}));
-  std::string command = "(ulimit -f 4; " + shell_quoted(at.program);
+  std::string command = "(ulimit -f 4; " + in_shell(at.program);
   for (const std::string& argument : at.arguments) command += " " + shell_quoted(argument);
   const Finished full =
       run_command(command + " --format json --checkpoint " + shell_quoted(record) + "; echo code $? >&2) | cat");
@@ -168,7 +169,7 @@ TEST_CASE("a course of classification goes on to more steps with the rows of the
                   "--device",
                   "serial"};
     all.insert(all.end(), more.begin(), more.end());
-    return run_program(INCONTEXT_TRAIN, all);
+    return run_program("train", all);
   };
   const Said whole = said_by(curve("80", {"--weights", folder.file("whole")}));
   said_by(curve("40", {"--checkpoint", folder.file("state")}));
@@ -183,26 +184,10 @@ TEST_CASE("a course of classification goes on to more steps with the rows of the
   CHECK(names(refusal(curve("81", {})), "--decay-steps: the rate is 0 from there on", "80", "81"));
 }
 
-TEST_CASE("the page of programs says of each whether its runs are kept and divided", "[examples][record]") {
-  const std::vector<std::vector<std::string>> all{{"incontext-temperature", INCONTEXT_TEMPERATURE},
-                                                  {"incontext-softmax-error", INCONTEXT_SOFTMAX_ERROR},
-                                                  {"incontext-fading", INCONTEXT_FADING},
-                                                  {"incontext-gradients", INCONTEXT_GRADIENTS},
-                                                  {"incontext-classify", INCONTEXT_CLASSIFY},
-                                                  {"incontext-tasks", INCONTEXT_TASKS},
-                                                  {"incontext-scores", INCONTEXT_SCORES},
-                                                  {"incontext-calibrate", INCONTEXT_CALIBRATE},
-                                                  {"incontext-evaluate", INCONTEXT_EVALUATE},
-                                                  {"incontext-merge", INCONTEXT_MERGE},
-                                                  {"incontext-verify", INCONTEXT_VERIFY},
-                                                  {"incontext-train", INCONTEXT_TRAIN, "classification"},
-                                                  {"incontext-train", INCONTEXT_TRAIN, "regression"},
-                                                  {"incontext-train", INCONTEXT_TRAIN, "reasoning"},
-                                                  {"incontext-train", INCONTEXT_TRAIN, "affine"},
-                                                  {"incontext-train", INCONTEXT_TRAIN, "quantifier"},
-                                                  {"incontext-train", INCONTEXT_TRAIN, "needle"}};
+TEST_CASE("the page of the program says of each subcommand whether its runs are kept and divided",
+          "[examples][record]") {
   const std::string page = content_of(std::string(INCONTEXT_SOURCE_DIR) + "/docs/programs.md");
-  const std::size_t begin = page.find("| Programs | `--checkpoint`"), end = page.find("\n\n", begin);
+  const std::size_t begin = page.find("| Subcommands | `--checkpoint`"), end = page.find("\n\n", begin);
   REQUIRE(end != std::string::npos);
   std::istringstream table(page.substr(begin, end - begin));
   std::map<std::string, std::pair<bool, bool>> said;  // kept, divided
@@ -211,20 +196,23 @@ TEST_CASE("the page of programs says of each whether its runs are kept and divid
     const std::size_t first = row.find(" | "), second = row.find(" | ", first + 1);
     REQUIRE(second != std::string::npos);
     const std::pair<bool, bool> promise{row.substr(first, second - first) != " | no", row.substr(second) != " | no |"};
-    for (std::size_t at = row.find("`incontext-"); at < first; at = row.find("`incontext-", at + 1)) {
+    for (std::size_t at = row.find('`'); at < first; at = row.find('`', row.find('`', at + 1) + 1)) {
       said[row.substr(at + 1, row.find('`', at + 1) - at - 1)] = promise;
     }
   }
-  for (const auto& one : all) {
-    const Finished help = run_program(one[1], one.size() < 3 ? Arguments{"--help"} : Arguments{one[2], "--help"});
-    CAPTURE(one);
-    REQUIRE(said.contains(one[0]));
+  std::set<std::string> all;
+  for (const std::string& name : all_subcommands()) {
+    const Finished help = run_program(name, {"--help"});
+    const std::string subcommand = name.substr(0, name.find(' '));
+    all.insert(subcommand);
+    CAPTURE(name);
+    REQUIRE(said.contains(subcommand));
     const auto has = [&](const char* option) { return help.output.find(option) != std::string::npos; };
-    CHECK(has("\n  --checkpoint FILE") == said[one[0]].first);
-    CHECK(has("\n  --resume FILE") == said[one[0]].first);
-    CHECK(has("\n  --part I/N") == said[one[0]].second);
+    CHECK(has("\n  --checkpoint FILE") == said[subcommand].first);
+    CHECK(has("\n  --resume FILE") == said[subcommand].first);
+    CHECK(has("\n  --part I/N") == said[subcommand].second);
   }
-  CHECK(said.size() == 12);
+  CHECK(said.size() == all.size());
 }
 
 }  // namespace train_record_program_test

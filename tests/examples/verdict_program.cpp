@@ -20,9 +20,7 @@ namespace {
 
 const std::string oracle_file = std::string(INCONTEXT_ORACLES) + "/regression.json";
 
-Finished evaluate(const Json& document) {
-  return run_program(INCONTEXT_EVALUATE, {"-", "--format", "json"}, document.dump());
-}
+Finished evaluate(const Json& document) { return run_program("evaluate", {"-", "--format", "json"}, document.dump()); }
 
 /// The oracle file with only the cases of one kind.
 Json oracles_of(const std::string& kind) {
@@ -37,7 +35,7 @@ Json oracles_of(const std::string& kind) {
 
 Json temperature(std::vector<std::string> arguments, int exit_code = 0) {
   arguments.insert(arguments.end(), {"--trials", "4096", "--device", "serial"});
-  return report_of(INCONTEXT_TEMPERATURE, arguments, exit_code);
+  return report_of("temperature", arguments, exit_code);
 }
 
 }  // namespace
@@ -81,7 +79,7 @@ TEST_CASE("a case without reference, and a kind that is unknown, are named, and 
   CHECK(verdict["not_implemented"] == 1);
   CHECK(verdict["agree"] == document["cases"].size() - 2);
   CHECK(finished.errors == part("Not judged: " + document["cases"][0]["id"].get<std::string>() + ": no reference."));
-  const Finished text = run_program(INCONTEXT_EVALUATE, {"-"}, document.dump());
+  const Finished text = run_program("evaluate", {"-"}, document.dump());
   CHECK(text.exit_code == 3);
   CHECK(text.output == part("kind unheard_of is unknown"));
 }
@@ -229,7 +227,7 @@ TEST_CASE("scores of attention give the moment-ratio temperature", "[programs]")
   const TemporaryFolder folder;
   const std::string file =
       folder.write("scores.npy", incontext::examples::npy_bytes(Eigen::MatrixXd::Constant(6, 6, 2)));
-  const Finished finished = run_program(INCONTEXT_TEMPERATURE, {"--scores", file, "--format", "json"});
+  const Finished finished = run_program("temperature", {"--scores", file, "--format", "json"});
   REQUIRE(finished.exit_code == 0);
   CHECK(Json::parse(finished.output)["tables"][0]["rows"][0]["value"] == 2.0);
   CHECK(Json::parse(finished.output)["verdict"].is_null());  // nothing is there to be judged
@@ -242,12 +240,12 @@ TEST_CASE("the output file holds the format asked for, quiet leaves the screen e
                                        "--trials",    "2048", "--format",         "json"};
   const auto run = [&](std::vector<std::string> more) {
     more.insert(more.begin(), small.begin(), small.end());
-    return run_program(INCONTEXT_TEMPERATURE, more);
+    return run_program("temperature", more);
   };
   const Finished loud = run({"--output", output});
   CHECK(loud.exit_code == 0);
   CHECK(loud.output == part("Agreement"));
-  CHECK(Json::parse(content_of(output))["program"] == "incontext-temperature");
+  CHECK(Json::parse(content_of(output))["program"] == "incontext temperature");
   const Finished quiet = run({"--output", output, "--quiet"});
   CHECK(quiet.exit_code == 0);
   CHECK(quiet.output.empty());

@@ -21,7 +21,7 @@ namespace verify_program_test {
 
 namespace {
 
-const std::string program = INCONTEXT_VERIFY;
+const std::string program = "verify";
 
 }  // namespace
 
@@ -34,7 +34,7 @@ TEST_CASE("the ledger runs its siblings for one claim, and the claim's numbers a
   CHECK(report["verdict"]["agrees"] == true);
   CHECK(report["tables"][3]["rows"].size() == 4);  // saturation has three runs
 
-  const Json alone = report_of(INCONTEXT_TASKS, {"--seed", "1"});
+  const Json alone = report_of("tasks", {"--seed", "1"});
   const auto in_ledger = [&](const Json& simulation) {
     for (const Json& row : report["tables"][2]["rows"]) {
       if (row["simulation"] == simulation) return true;
@@ -108,7 +108,7 @@ title = "A paper"
 authors = "Somebody"
 text = "all"
 [runs]
-long = { quick = "incontext-temperature --figure 2a --trials 1000000000" }
+long = { quick = "incontext temperature --figure 2a --trials 1000000000" }
 [[claim]]
 id = "a"
 place = "Fig. 1"
@@ -122,8 +122,7 @@ table = "Figure"
   const pid_t process = ::fork();
   REQUIRE(process >= 0);
   if (process == 0) {
-    ::execl(program.c_str(), program.c_str(), "--claims-file", claims.c_str(), "--output", file.c_str(), "--quiet",
-            nullptr);
+    become(program, {"--claims-file", claims, "--output", file, "--quiet"});
     ::_exit(127);
   }
   wait_for_interrupt_handler(process);

@@ -1,4 +1,4 @@
-// The fuzzed lines of text are the arguments of incontext-scores; it stops before it would begin to compute.
+// The fuzzed lines of text are the arguments of incontext scores; it stops before it would begin to compute.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -12,7 +12,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace incontext::examples;
   using namespace incontext::examples::scores;
-  std::vector<std::string> words{"incontext-scores", ""};
+  std::vector<std::string> words{"incontext scores", ""};
   for (std::size_t i = 0; i < size; ++i) {
     const char c = static_cast<char>(data[i]);
     if (c == '\n' || c == '\0') {

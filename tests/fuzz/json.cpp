@@ -1,4 +1,4 @@
-// The fuzzed bytes are a file of cases for incontext-evaluate, with a kind that reads every sort of field. The report
+// The fuzzed bytes are a file of cases for incontext evaluate, with a kind that reads every sort of field. The report
 // of the cases is fuzzed with them.
 
 #include <cmath>

@@ -41,9 +41,10 @@ good; rm "$work/.gpu/bin/incontext-bits-cuda"; expect 1 'bits \| skipped: not pa
 good; program bench-gpu-throughput 'echo "wrong answer: trial"' 'exit 1'; expect 1 'throughput \| FAILED .*wrong answer: trial'
 good; program test_apply_device 'echo "weights FAILED"' 'exit 1'; expect 1 'apply \| FAILED .*weights FAILED'
 rm "$work/.gpu/bin/test_apply_device"
-good; program incontext-gradients-cuda 'echo "incontext: there is not enough memory" >&2' 'exit 2'
+listed='[ "$1" != --list ] || exec echo gradients'
+good; program incontext-cuda "$listed" 'echo "incontext: there is not enough memory" >&2' 'exit 2'
 expect 1 'out-of-memory \| passed' # and its tables, which it has none of, differ
-good; program incontext-gradients-cuda 'exit 2'; expect 1 'out-of-memory \| FAILED'
-rm "$work/.gpu/bin/incontext-gradients-cuda"
+good; program incontext-cuda "$listed" 'exit 2'; expect 1 'out-of-memory \| FAILED'
+rm "$work/.gpu/bin/incontext-cuda"
 good; program gpu_probe 'echo "skipped: no GPU"' 'exit 77'; expect 1 '^no GPU: skipped: no GPU'
 echo "scripts/gpu-check refuses every fault and passes without one"

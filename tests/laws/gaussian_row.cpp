@@ -152,7 +152,7 @@ TEST_CASE("the mean square score keeps its digits in a long row of nearly equal 
 }
 
 TEST_CASE("the error estimate of a row is no less than that of any of its integrals, and is no error", "[laws]") {
-  const auto relative_estimate = [](const Quadrature<double>& integral) {
+  const auto relative_estimate = [](const numerics::Quadrature<double>& integral) {
     return integral.error_estimate / integral.value;
   };
   for (const double n : {2.0, 8.0, 1e3}) {
@@ -168,7 +168,7 @@ TEST_CASE("the error estimate of a row is no less than that of any of its integr
       CHECK(row.error_estimate >= 0.99 * relative_estimate(y2));
       CHECK(row.error_estimate >= 0.99 * relative_estimate(y3));
       CHECK(row.error_estimate >= 0.99 * relative_estimate(trace));
-      CHECK(row.error_estimate <= quadrature_tolerance<double>());
+      CHECK(row.error_estimate <= numerics::quadrature_tolerance<double>());
     }
   }
 }

@@ -261,7 +261,7 @@ TEST_CASE("row moments refuse what they cannot mean") {
   try {
     row_moments(SSA<double>{1.0, 1e6}, 4, 1.0);
     CHECK(false);
-  } catch (const QuadratureError& error) {
+  } catch (const numerics::QuadratureError& error) {
     CHECK(error.achieved == 1.0);
   }
 }

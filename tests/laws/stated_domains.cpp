@@ -49,7 +49,8 @@ TEST_CASE("laws have values up to the widths they state, and refuse wider scores
   CHECK(least.cross_entropy <= std::log(51.0));
   CHECK(two_group_row<double>({100, 1e9, 0}, {1000, 1e9, 0}).groups[0].weight > 0.09);
   CHECK(refuses([] { two_group_row<double>({100, 1, 0}, {1000, 1e5, 0}); }, {"score_stddev of one group", "100000"}));
-  CHECK_THROWS_AS(two_group_row<double>({908, 14.7, 0}, {1e9, 0, 0}), QuadratureError);  // stated, with the widths
+  CHECK_THROWS_AS(two_group_row<double>({908, 14.7, 0}, {1e9, 0, 0}),
+                  numerics::QuadratureError);  // stated, with the widths
   CHECK(refuses([] { two_group_row<double>({10, 1e20, 0}, {10, 1, 0}); }, {"first.score_stddev is too large"}));
   CHECK(std::abs(annealed_imbalance<double>(4096, 1e160, 64) / 1e160 - 1) < 1e-12);
 }

@@ -1,4 +1,4 @@
-// Runs incontext-evaluate over every file of reference values: all numbers agree, and a wrong one does not.
+// Runs incontext evaluate over every file of reference values: all numbers agree, and a wrong one does not.
 
 #include <algorithm>
 #include <cmath>
@@ -19,9 +19,7 @@ Json oracles_of(const std::string& room) {
   return Json::parse(content_of(std::string(INCONTEXT_ORACLES) + "/" + room + ".json"));
 }
 
-Finished evaluate(const Json& document) {
-  return run_program(INCONTEXT_EVALUATE, {"-", "--format", "json"}, document.dump());
-}
+Finished evaluate(const Json& document) { return run_program("evaluate", {"-", "--format", "json"}, document.dump()); }
 
 /// Every number and word in a value, however nested.
 std::vector<Json*> entries_of(Json& value) {
@@ -127,7 +125,7 @@ TEST_CASE("one number planted in a copy of a file makes the program fail and nam
     Json& one = document["cases"][document["cases"].size() / 2];
     Json* entry = entries_of(one["out"]).front();
     *entry = *examples::evaluate::oracle_number(*entry) * (1 + 1e-6);
-    const Finished finished = run_program(INCONTEXT_EVALUATE, {folder.write(room + ".json", document.dump())});
+    const Finished finished = run_program("evaluate", {folder.write(room + ".json", document.dump())});
     CHECK(finished.exit_code == 1);
     CHECK((finished.output + finished.errors).find("Disagrees: " + one["id"].get<std::string>()) != std::string::npos);
   }

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds the wheel of the source tree $1 in the folder $2 with the compiler $3, for this machine's processor if $4 is ON,
-# installs it into a clean environment, and runs its tests, beside the programs incontext-calibrate $5, incontext-train $6
-# and incontext-temperature $7 where these are given. INCONTEXT_PEERS may name a Python of the same version, whose PyTorch,
+# installs it into a clean environment, and runs its tests, beside the program incontext $5 where it is given. INCONTEXT_PEERS may name a Python of the same version, whose PyTorch,
 # Transformers and JAX the tests then use; without it, tests that need them are skipped. Exit 77: all is skipped, and the
 # reason is printed.
 set -euo pipefail
@@ -45,5 +44,5 @@ if [ -n "${INCONTEXT_PEERS:-}" ]; then
   "$INCONTEXT_PEERS" -c "$packages" >"$(environment/bin/python -c "$packages" | head -n 1)/peers.pth"
 fi
 cd "$root/tests/python"
-export INCONTEXT_CALIBRATE=${5:-} INCONTEXT_TRAIN=${6:-} INCONTEXT_TEMPERATURE=${7:-}
+export INCONTEXT_PROGRAM=${5:-}
 exec "$work/environment/bin/python" -m pytest -q -rs -p no:cacheprovider .

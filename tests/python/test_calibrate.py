@@ -1,4 +1,4 @@
-"""incontext.calibrate: what incontext-calibrate prints, for arrays of every kind."""
+"""incontext.calibrate: what incontext calibrate prints, for arrays of every kind."""
 import json
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 
 import incontext as ic
 
-PROGRAM = shutil.which(os.environ.get("INCONTEXT_CALIBRATE", "")) or ""
+PROGRAM = shutil.which(os.environ.get("INCONTEXT_PROGRAM", "")) or ""
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_what_the_program_refuses_is_a_value_error_with_its_message(scores, mess
         return
     file = tmp_path / "scores.npy"
     numpy.save(file, scores, allow_pickle=True)
-    program = subprocess.run([PROGRAM, "--scores", str(file)], capture_output=True, text=True)
+    program = subprocess.run([PROGRAM, "calibrate", "--scores", str(file)], capture_output=True, text=True)
     assert program.returncode == 2
     if scores.ndim == 5:  # both name the same limits in their own words
         return
@@ -278,11 +278,11 @@ def test_other_bad_input():
     assert ic.calibrate(masked, leave_out_masked_rows=True).masked_rows == 1
 
 
-@pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_CALIBRATE does not name the program")
+@pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_PROGRAM does not name the program")
 def test_the_program_prints_the_same_numbers(scores, tmp_path):
     file = tmp_path / "scores.npy"
     numpy.save(file, scores.astype("float32"))
-    arguments = [PROGRAM, "--scores", str(file), "--format", "json", "--head", "0,1", "--gap", "5"]
+    arguments = [PROGRAM, "calibrate", "--scores", str(file), "--format", "json", "--head", "0,1", "--gap", "5"]
     tables = json.loads(subprocess.check_output(arguments))["tables"]
     report = ic.calibrate(numpy.load(file))
     printed = [row for row in tables[1]["rows"]]

@@ -18,7 +18,7 @@ import headers  # noqa: E402
 
 ROOMS = ["calibration", "classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
 ENTRIES = headers.entries(ROOT)
-PATTERN = re.compile(rf"\b({'|'.join(ROOMS)}|apply|law|train)::(?:checked::)?(\w+)")
+PATTERN = re.compile(rf"\b({'|'.join(ROOMS)}|apply|law|numerics)::(?:checked::)?(\w+)")
 
 
 def functions(room):

@@ -68,13 +68,13 @@ def test_the_same_seed_gives_the_bits_of_cpp(general_model):
     assert of(other.estimates) != bits("approximate-float")
 
 
-TEMPERATURE = shutil.which(os.environ.get("INCONTEXT_TEMPERATURE", "")) or ""
+PROGRAM = shutil.which(os.environ.get("INCONTEXT_PROGRAM", "")) or ""
 
 
-@pytest.mark.skipif(not TEMPERATURE, reason="INCONTEXT_TEMPERATURE does not name the program")
+@pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_PROGRAM does not name the program")
 def test_the_second_simulation_of_a_program_has_a_stream_of_its_own():
     arguments = ["--trials", "4096", "--estimator", "literal", "--device", "serial", "--seed", "5", "--format", "json"]
-    rows = json.loads(subprocess.check_output([TEMPERATURE, *arguments]))["tables"][0]["rows"]
+    rows = json.loads(subprocess.check_output([PROGRAM, "temperature", *arguments]))["tables"][0]["rows"]
     task = ic.regression.LinearTask.isotropic(dimension=20, task_variance=0.05, noise_variance=0.1)
     layer = ic.regression.pretrained_attention(task, 100)
     temperatures = [row["temperature"] for row in rows[:-1]]

@@ -1,4 +1,4 @@
-"""Training: the layers of incontext-train with its bits, losses of one's own, what stops and resumes."""
+"""Training: the layers of incontext train with its bits, losses of one's own, what stops and resumes."""
 import gc
 import os
 import shutil
@@ -11,7 +11,7 @@ import pytest
 import incontext as ic
 from incontext import training
 
-PROGRAM = shutil.which(os.environ.get("INCONTEXT_TRAIN", "")) or ""
+PROGRAM = shutil.which(os.environ.get("INCONTEXT_PROGRAM", "")) or ""
 
 
 def small(map=None, **options):
@@ -24,14 +24,14 @@ def adam(steps, peak=0.02):
     return training.TrainerOptions(rate=rate, largest_gradient_norm=10)
 
 
-@pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_TRAIN does not name the program")
+@pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_PROGRAM does not name the program")
 @pytest.mark.parametrize("name", ["linear", "softmax"])
 def test_the_weights_are_those_of_the_program(name, tmp_path):
     arguments = ["--figure", "curves", "--map", name, "--dimension", "3", "--classes", "2",
                  "--context-length", "20", "--steps", "60", "--batch", "64", "--seed", "7", "--quiet",
                  "--weights", str(tmp_path / "layer")]
     # with the task as a subcommand or as the default; sixty steps do not arrive
-    ran = [subprocess.run([PROGRAM, *task, *arguments]).returncode for task in (["classification"], [])]
+    ran = [subprocess.run([PROGRAM, "train", *task, *arguments]).returncode for task in (["classification"], [])]
     assert set(ran) & {0, 1, 3}
     map = ic.scoring.LinearAttention() if name == "linear" else ic.scoring.Softmax()
     layer = small(map, seed=7, scale=1.0 if name == "linear" else 1 / 5**0.5,

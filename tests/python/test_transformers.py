@@ -1,4 +1,4 @@
-"""Transformers in training: the bits of incontext-train, gradients of the loss, sequences of one's own."""
+"""Transformers in training: the bits of incontext train, gradients of the loss, sequences of one's own."""
 import json
 import os
 import shutil
@@ -10,13 +10,13 @@ import pytest
 import incontext as ic
 from incontext import scoring, training
 
-PROGRAM = shutil.which(os.environ.get("INCONTEXT_TRAIN", "")) or ""
-needs_program = pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_TRAIN does not name the program")
+PROGRAM = shutil.which(os.environ.get("INCONTEXT_PROGRAM", "")) or ""
+needs_program = pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_PROGRAM does not name the program")
 MEAN_LOG_LENGTH = sum(numpy.log(numpy.arange(1, 41)) / 40)
 
 
 def tables(*arguments):
-    ran = subprocess.run([PROGRAM, *arguments, "--format", "json"], capture_output=True, text=True)
+    ran = subprocess.run([PROGRAM, "train", *arguments, "--format", "json"], capture_output=True, text=True)
     return json.loads(ran.stdout)["tables"]
 
 

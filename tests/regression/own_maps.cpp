@@ -182,10 +182,10 @@ TEST_CASE("what does not reach the tolerance carries its value, and a tolerance 
   const auto error = [&](double tolerance) {
     return softmax_error_isotropic({1.0, 1.0}, task, 4, sharp, QueryToken::included, tolerance);
   };
-  laws::Quadrature<double> reached{};
+  numerics::Quadrature<double> reached{};
   try {
-    error(laws::quadrature_tolerance<double>());
-  } catch (const laws::QuadratureError& thrown) {
+    error(numerics::quadrature_tolerance<double>());
+  } catch (const numerics::QuadratureError& thrown) {
     reached = thrown.result;
     CHECK(names(thrown.what(), "softmax_error_isotropic", "value = "));
   }

@@ -195,5 +195,5 @@ TEST_CASE("softmax_error_isotropic refuses what it cannot mean, and says which v
       {"label_value", "nan"}));
   CHECK(refuses<std::logic_error>([&] { softmax_error_isotropic(attention, law, 5, Softmax<double>{-1.0}); },
                                   {"temperature", "value = -1;"}));
-  CHECK_THROWS_AS(softmax_error_isotropic(attention, law, 5, SSA<double>{1.0, 1e6}), laws::QuadratureError);
+  CHECK_THROWS_AS(softmax_error_isotropic(attention, law, 5, SSA<double>{1.0, 1e6}), numerics::QuadratureError);
 }

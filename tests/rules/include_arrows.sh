@@ -15,9 +15,9 @@ declare -A rooms=(
   [classification]="core numerics random scoring laws"
   [training]="core numerics scoring statistics laws regression classification"
   [calibration]="core numerics scoring statistics laws regression"
-  [simulate]="core random scoring laws regression classification training statistics"
+  [simulate]="core numerics random scoring laws regression classification training statistics"
   [apply]="core scoring simulate"
-  [train]="core random scoring regression classification training statistics simulate"
+  [sampled]="core numerics random scoring regression classification training statistics simulate"  # cuda/incontext/training/
   [adapters]="core scoring"
 )
 declare -A outside=(
@@ -25,7 +25,7 @@ declare -A outside=(
   [random]="Random123 immintrin"
   [scoring]=""
   [statistics]="boost"
-  [numerics]="boost"
+  [numerics]="boost Eigen"
   [laws]="boost"
   [regression]="boost Eigen"
   [classification]="boost Eigen"
@@ -33,7 +33,7 @@ declare -A outside=(
   [calibration]="boost Eigen"
   [simulate]="boost Eigen thrust Random123 cuda cuda_runtime_api omp tbb"
   [apply]=""
-  [train]="Eigen"
+  [sampled]="Eigen"
   [adapters]="torch ATen c10"
 )
 
@@ -47,11 +47,12 @@ while read -r header; do
   room=${room%%/*}
   # umbrella headers; umbrellas.sh says what they include
   [[ $header =~ ^(include|cuda)/incontext/[a-z]+\.hpp$ ]] && continue
+  [[ $header != cuda/incontext/training/* ]] || room=sampled
   case $header in
-    include/incontext/*/* | cuda/incontext/simulate/* | cuda/incontext/apply/* | cuda/incontext/train/*) ;;
+    include/incontext/*/* | cuda/incontext/simulate/* | cuda/incontext/apply/* | cuda/incontext/training/*) ;;
     *) breach "$header:1: a header outside of every room"; continue ;;
   esac
-  if [ -z "${rooms[$room]+named}" ] || { [[ $room =~ ^(simulate|apply|train)$ ]] && [[ $header == include/* ]]; }; then
+  if [ -z "${rooms[$room]+named}" ] || { [[ $room =~ ^(simulate|apply|sampled)$ ]] && [[ $header == include/* ]]; }; then
     breach "$header:1: room '$room' is not known to the rule"
     continue
   fi
@@ -78,6 +79,7 @@ while read -r header; do
       incontext/*/*)
         to=${target#incontext/}
         to=${to%%/*}
+        [[ $to != training || ! -f cuda/$target ]] || to=sampled
         [ "$to" = "$room" ] || [[ $target != */detail/* ]] ||
           breach "$header:$line: $room must not include the detail/ of $to ($target)"
         [ "$to" = "$room" ] || [[ " ${rooms[$room]} " == *" $to "* ]] ||
@@ -100,19 +102,19 @@ while read -r header; do
   done < <(grep -nE '^[[:space:]]*#[[:space:]]*include' "$header" || true)
   while IFS=: read -r line text; do
     while read -r to; do
-      [[ $to == "$room" || $to == simulate || -z ${rooms[$to]+named} ]] ||
+      [[ $to == "$room" || $to == simulate || $room/$to == sampled/training || -z ${rooms[$to]+named} ]] ||
         breach "$header:$line: $room must not name $to::detail"
     done < <(grep -oE '[a-z]+::detail\b' <<<"$text" | sed 's/::detail//')
   done < <(sed -E 's://.*$::' "$header" | grep -nE '[a-z]+::detail\b' || true)
 done < <(headers include cuda)
-# What a program includes in every file means the same in each of its editions: no Thrust, no back end's macro.
+# What a program includes in every file means the same in each of its builds: no Thrust, no back end's macro.
 while read -r header; do
   while IFS= read -r hit; do breach "$header:$hit: *_types.hpp and engine/records/ must not depend on a back end"; done < <(
     grep -nE '\b(thrust|cuda_runtime|INCONTEXT_SIMULATE_[A-Z]+)' "$header" || true
   )
 done < <(headers cuda/incontext/simulate | grep -E "$plain")
-# The files of a program are compiled once for all editions, but for its simulator.cpp and what that shares with others;
-# the size of the memory is no back end's.
+# The files of a subcommand are compiled once for every instruction set and for CUDA, but for its simulator.cpp and what
+# that shares with others; the size of the memory is no back end's.
 while IFS=: read -r file line text; do
   breach "$file:$line: only simulator.cpp may include $text"
 done < <(grep -nE '^#include [<"]incontext/(simulate|apply)[./]' -r examples --include='*.[ch]pp' 2>/dev/null |

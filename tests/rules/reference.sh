@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 "$doxygen" "$work/Doxyfile"
 for group in core random statistics scoring laws regression classification training apply \
   simulate_{regression,classification,rows,gradients,engine}; do
-  grep -q 'class="memitem' "$work/html/group__$group.html" || breach "the reference of $group is empty"
+  grep -q 'class="memitem' "$work/html/group__${group//_/__}.html" || breach "the reference of $group is empty"
 done
 while IFS= read -r hit; do breach "${hit#"$PWD"/}"; done < <(
   grep -vE 'of (class|struct) .* is not documented|[(][^()]*[)] -> .* is not documented' "$work/warnings.txt" | sort -u)

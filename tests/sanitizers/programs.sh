@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Builds the programs with a preset's sanitizers and runs every figure and mode in a small size. Fails where a
-# sanitizer reports anything, or where a program ends with another exit code than without sanitizers.
-#   programs.sh SOURCE_DIR BUILD_DIR PRESET(sanitize|sanitize-threads) PROGRAM...
+# Builds the program with a preset's sanitizers and runs every figure and mode of its subcommands, small. Fails where a
+# sanitizer reports anything, or where one ends with another exit code than without sanitizers.
+#   programs.sh SOURCE_DIR BUILD_DIR PRESET(sanitize|sanitize-threads)
 set -euo pipefail
 cd "$1"
 build=$2 preset=$3
 cmake --preset "$preset" -B "$build" -DINCONTEXT_SLOW_TESTS=OFF -DINCONTEXT_BUILD_BENCHMARKS=OFF >/dev/null
-cmake --build "$build" --parallel "${INCONTEXT_JOBS:-$(nproc)}" --target concurrent_runs "${@:4}"
+cmake --build "$build" --parallel "${INCONTEXT_JOBS:-$(nproc)}" --target concurrent_runs incontext-program
 
 # The runtimes of OpenMP and TBB are not compiled with the thread sanitizer, which therefore does not see that they
 # synchronize. It can judge the library's own threads and simulations that a user's threads run at once.
@@ -19,12 +19,12 @@ export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS
 failed=0
 "$build/tests/sanitizers/concurrent_runs" || failed=1
 
-# run EXPECTED_EXIT_CODES PROGRAM ARGUMENT...
+# run EXPECTED_EXIT_CODES SUBCOMMAND ARGUMENT...
 run() {
   local code=0
-  "$build/examples/incontext-$2" "${@:3}" >"$work/output" 2>"$work/errors" || code=$?
+  "$build/examples/incontext" "${@:2}" >"$work/output" 2>"$work/errors" || code=$?
   if [[ ",$1," != *",$code,"* ]] || grep -qE 'Sanitizer|runtime error' "$work/errors"; then
-    printf 'FAILED (exit %s): incontext-%s\n' "$code" "${*:2}"
+    printf 'FAILED (exit %s): incontext %s\n' "$code" "${*:2}"
     head -40 "$work/errors"
     failed=1
   fi

@@ -25,8 +25,8 @@
 #include "incontext/simulate/regression/regression_error_on_rows.hpp"
 #include "incontext/simulate/rows/score_rows.hpp"
 #include "incontext/simulate/rows/task_streams.hpp"
-#include "incontext/train/context_attention.hpp"
-#include "incontext/train/regression.hpp"
+#include "incontext/training/context_training.hpp"
+#include "incontext/training/regression_training.hpp"
 #include "regression/models.hpp"
 
 /// Every kind of trial, printed with all bits of its numbers, which must be the same for every device, thread count,
@@ -107,11 +107,11 @@ struct TaskStreamTrial {
 /// the C library's exponential, which a GPU has another of.
 inline void append_training_bits(std::vector<std::string>& lines, simulate::Device device, int threads,
                                  std::int64_t contexts, std::uint64_t seed) {
-  const train::ContextBatches batches{.batch = contexts, .seed = 5 + seed, .device = device, .threads = threads};
-  const train::RegressionTraining<scoring::Softmax<float>> regression({general_task(), 20}, {1.5f}, batches);
+  const training::ContextBatches batches{.batch = contexts, .seed = 5 + seed, .device = device, .threads = threads};
+  const training::RegressionTraining<scoring::Softmax<float>> regression({general_task(), 20}, {1.5f}, batches);
   append_bits(lines, "training-regression-float",
               {.estimates = regression.evaluate(regression.initial(), std::max<std::int64_t>(contexts, 2))});
-  const train::ContextTraining<scoring::Softmax<double>> context({.task = {2, 3, 21}}, {0.5}, batches);
+  const training::ContextTraining<scoring::Softmax<double>> context({.task = {2, 3, 21}}, {0.5}, batches);
   const training::BatchGradient found = context.gradient()(context.initial(0.5), 0);
   for (std::size_t i = 0; i < found.gradient.size(); i += 3) {
     char line[160];

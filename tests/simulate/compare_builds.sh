@@ -2,7 +2,7 @@
 # Compares what the bits program prints with the record: the one built with the rest, on every device and number of
 # threads, and those of the other compilers and instruction sets there are here.
 #   compare_builds.sh SOURCE_DIR WORK_DIR PROGRAM BUILT_WITH(g++|clang++|other) "COMPILE FLAGS (includes, definitions)" SLOW(ON|OFF)
-# Where the programs have editions, OFF compiles each edition that runs here once, by one of the compilers; ON compiles
+# Where the program has several instruction sets, OFF compiles for each that runs here once, by one of the compilers; ON compiles
 # all, and for this very processor, by both.
 set -euo pipefail
 source_dir=$1 work=$2 program=$3 built_with=$4

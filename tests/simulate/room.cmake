@@ -1,5 +1,5 @@
-# The bits program, compiled by every compiler and for every instruction set at hand; where there is nvcc, its CUDA
-# edition, run where there is a GPU.
+# The bits program, compiled by every compiler and for every instruction set at hand; where there is nvcc, also for
+# CUDA, run where there is a GPU.
 set(_bits_flags
   -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/cuda
   -DTHRUST_HOST_SYSTEM=THRUST_HOST_SYSTEM_CPP -DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP)
@@ -39,24 +39,24 @@ add_test(NAME simulate/distributed_library
          COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" library
                  "${CMAKE_CURRENT_LIST_DIR}/distributed/program.cpp" -ffp-contract=off ${_distributed_flags})
 set_tests_properties(simulate/distributed_library PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT ${INCONTEXT_HANG_GUARD})
-if(TARGET incontext::simulate_mpi AND TARGET incontext-softmax-error)
+if(TARGET incontext::simulate_mpi AND TARGET incontext-program)
   add_test(NAME simulate/distributed_programs
            COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" programs
-                   "$<TARGET_FILE_DIR:incontext-softmax-error>")
+                   $<TARGET_FILE:incontext-program>)
   set_tests_properties(simulate/distributed_programs PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT ${INCONTEXT_HANG_GUARD})
 endif()
 
-# A small program whose simulator has an edition for each instruction set, as the programs of a Release build have.
+# A small program whose simulator is compiled for each instruction set, as the program of a Release build is.
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$" AND
    CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT INCONTEXT_NATIVE)
-  add_executable(incontext-edition "${CMAKE_CURRENT_LIST_DIR}/editions/program.cpp")
-  target_include_directories(incontext-edition PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(incontext-edition PRIVATE incontext::incontext incontext_warnings)
-  incontext_add_editions(incontext-edition SETS plain x86-64-v3 x86-64-v4
-                         SOURCES "${CMAKE_CURRENT_LIST_DIR}/editions/simulator.cpp")
-  add_test(NAME simulate/editions COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/editions/test.sh"
-                                          $<TARGET_FILE:incontext-edition>)
-  set_tests_properties(simulate/editions PROPERTIES LABELS simulate TIMEOUT ${INCONTEXT_HANG_GUARD})
+  incontext_add_simulator(instruction-sets-simulator SETS plain x86-64-v3 x86-64-v4
+                          SOURCES "${CMAKE_CURRENT_LIST_DIR}/instruction_sets/simulator.cpp")
+  add_executable(instruction-sets "${CMAKE_CURRENT_LIST_DIR}/instruction_sets/program.cpp")
+  target_include_directories(instruction-sets PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(instruction-sets PRIVATE incontext::incontext incontext_warnings instruction-sets-simulator)
+  add_test(NAME simulate/instruction_sets COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/instruction_sets/test.sh"
+                                                  $<TARGET_FILE:instruction-sets>)
+  set_tests_properties(simulate/instruction_sets PROPERTIES LABELS simulate TIMEOUT ${INCONTEXT_HANG_GUARD})
 endif()
 
 # The GPU's path where there is no GPU: one trial per call, slots side by side, several waves, a grid's rows in blocks,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mistreats the programs and counts what they do. Every part prints how much it tried and every breach of a promise.
+"""Mistreats the program and counts what they do. Every part prints how much it tried and every breach of a promise.
 
   tests/torture/torture.py BUILD [--seed N] [--minutes M] [--parts commands,files,faults,signals,kills,records,ranks]
 
@@ -30,10 +30,11 @@ LIMIT = 20  # seconds for one small command; longer is counted, and is no breach
 
 class Torture:
     def __init__(self, build, seed):
-        self.programs = {p.name.removeprefix("incontext-"): p for p in sorted((build / "examples").glob("incontext-*"))
-                         if p.is_file() and os.access(p, os.X_OK) and not p.name.endswith("-cuda")}
-        if not self.programs:
-            sys.exit(f"torture: no programs in {build / 'examples'} (needs: cmake --build {build} --target incontext-programs)")
+        program = build / "examples" / "incontext"
+        if not os.access(program, os.X_OK):
+            sys.exit(f"torture: no {program} (needs: cmake --build {build} --target incontext-program)")
+        listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout
+        self.programs = {name: [program, *name.split()] for name in listed.splitlines()}
         self.random = random.Random(seed)
         self.breaches = []
         self.until = 0
@@ -76,9 +77,9 @@ def names(folder):
     return sorted(str(p.relative_to(folder)) for p in pathlib.Path(folder).rglob("*"))
 
 
-def options_of(torture, program, task=()):
-    """The long options of a program from its help, with the word for what they take; None for a flag."""
-    text = subprocess.run([torture.programs[program], *task, "--help"], capture_output=True, text=True).stdout
+def options_of(torture, program):
+    """The long options of a subcommand from its help, with the word for what they take; None for a flag."""
+    text = subprocess.run([*torture.programs[program], "--help"], capture_output=True, text=True).stdout
     found = {}
     for line in text.split("\n"):
         match = re.match(r"^  (--[\w-]+)(?: (\S+))?(?:\s|$)", line)
@@ -109,8 +110,8 @@ SMALL = {"temperature": ["--trials", "64", "--dimension", "3", "--context-length
          "softmax-error": ["--trials", "64", "--dimension", "3", "--context-length", "8"],
          "classify": ["--trials", "64", "--dimension", "3", "--context-length", "10"],
          "fading": ["--trials", "64"], "gradients": ["--trials", "64"], "tasks": ["--trials", "64"],
-         "evaluate": ["good.json"], "calibrate": ["--scores", "good.npy"], "verify": ["--list"], "merge": [], "scores": []}
-TASKS = ["classification", "regression", "reasoning", "affine", "quantifier", "needle"]
+         "evaluate": ["good.json"], "calibrate": ["--scores", "good.npy"], "verify": ["--list"], "completion": ["bash"], "merge": [],
+         "scores": []}
 
 
 def npy(rows, columns, values=None, descr="<f8"):
@@ -153,19 +154,14 @@ class Tally:
 
 
 def commands(torture):
-    """Random command lines over all options of all programs."""
+    """Random command lines over all options of all subcommands."""
     chance, tally = torture.random, Tally(torture)
-    targets = [(name, ()) for name in torture.programs if name != "train"]
-    if "train" in torture.programs:
-        targets += [("train", (task,)) for task in TASKS]
-    known = {target: options_of(torture, *target) for target in targets}
+    known = {name: options_of(torture, name) for name in torture.programs}
     while torture.goes_on():
         with tempfile.TemporaryDirectory(prefix="torture-") as folder:
             fill(folder)
-            program, task = chance.choice(targets)
-            options = known[program, task]
-            small = ["--steps", "2", "--seeds", "1"] if task else SMALL.get(program, [])
-            line = [*task, *[word for word in small]]
+            program, options = chance.choice(sorted(known.items()))
+            line = ["--steps", "2", "--seeds", "1"] if program.startswith("train ") else [*SMALL[program]]
             for name in chance.sample(sorted(options), min(len(options), chance.choice([1, 1, 2, 3, 5]))):
                 if name in ("--jobs", "--soak") or name in line:
                     continue
@@ -175,7 +171,7 @@ def commands(torture):
             if program == "verify" and "--list" not in line:
                 continue
             line = [word.replace("\0", "") for word in line]
-            tally.run([torture.programs[program], *line], folder)
+            tally.run([*torture.programs[program], *line], folder)
     return tally.text("command lines")
 
 
@@ -210,16 +206,16 @@ def files(torture):
             if which == 0:
                 text = json.dumps({"cases": [chance.choice(cases)]}).encode()
                 pathlib.Path(folder, "case.json").write_bytes(mutated(chance, text))
-                command = [torture.programs["evaluate"], "case.json"]
+                command = [*torture.programs["evaluate"], "case.json"]
             elif which == 1:
                 pathlib.Path(folder, "t.csv").write_bytes(mutated(chance, pathlib.Path(folder, "good.csv").read_bytes()))
-                command = [torture.programs["temperature"], "--data", "t.csv", "--labels", "c", "--trials", "64"]
+                command = [*torture.programs["temperature"], "--data", "t.csv", "--labels", "c", "--trials", "64"]
             elif which == 2:
                 pathlib.Path(folder, "t.npy").write_bytes(mutated(chance, npy(16, 16)))
-                command = [torture.programs["calibrate"], "--scores", "t.npy"]
+                command = [*torture.programs["calibrate"], "--scores", "t.npy"]
             else:
                 pathlib.Path(folder, "t.npy").write_bytes(mutated(chance, npy(3, 3, [2, 0, 0, 0, 1, 0, 0, 0, 3])))
-                command = [torture.programs["temperature"], "--test-input-covariance", "t.npy", *SMALL["temperature"]]
+                command = [*torture.programs["temperature"], "--test-input-covariance", "t.npy", *SMALL["temperature"]]
             tally.run(command, folder)
     return tally.text("files")
 
@@ -233,7 +229,7 @@ def closed(*descriptors):
 
 
 def faults(torture):
-    """No memory, no files, no room, no streams, odd environments, over all programs."""
+    """No memory, no files, no room, no streams, odd environments, over all subcommands."""
     conditions = {
         "memory": limit(resource.RLIMIT_AS, 150 << 20), "open files": limit(resource.RLIMIT_NOFILE, 6),
         "file size": limit(resource.RLIMIT_FSIZE, 100), "stack": limit(resource.RLIMIT_STACK, 256 << 10),
@@ -243,8 +239,7 @@ def faults(torture):
     outputs = ["/dev/full", "/nonexistent/x", ".", "out.txt"]
     tried, codes = 0, {}
     cases = [(p, SMALL[p]) for p in torture.programs if p in SMALL and p != "merge"]
-    if "train" in torture.programs:
-        cases.append(("train", ["classification", "--figure", "curves", "--steps", "3", "--map", "linear"]))
+    cases.append(("train classification", ["--figure", "curves", "--steps", "3", "--map", "linear"]))
     combined = [(c, conditions[c], None, None) for c in conditions] + [(e, None, environments[e], None) for e in environments]
     combined += [(f"--output {o}", None, None, o) for o in outputs]
     for name, preexec, environment, output in combined:
@@ -253,7 +248,7 @@ def faults(torture):
                 return f"{tried} runs, exit codes {dict(sorted(codes.items()))} (time is up)"
             with tempfile.TemporaryDirectory(prefix="torture-") as folder:
                 fill(folder)
-                command = [torture.programs[program], *small, *(["--output", output] if output else [])]
+                command = [*torture.programs[program], *small, *(["--output", output] if output else [])]
                 before = names(folder)
                 done = torture.run(command, folder, preexec, environment=environment)
                 tried += 1
@@ -275,7 +270,7 @@ def slow_commands(torture):
     lines = {"temperature": ["--dimension", "20", "--context-length", "40", "--trials", "400000", "--estimator", "literal"],
              "softmax-error": ["--dimension", "4", "--context-length", "40", "--trials", "200000"],
              "classify": ["--dimension", "3", "--context-length", "10", "--trials", "60000"]}
-    return {p: [torture.programs[p], *line, "--threads", "2"] for p, line in lines.items() if p in torture.programs}
+    return {p: [*torture.programs[p], *line, "--threads", "2"] for p, line in lines.items()}
 
 
 def signals(torture):
@@ -348,11 +343,8 @@ def kills(torture):
 def records(torture):
     """Corrupted records are refused, and left as they are."""
     chance, tried, codes = torture.random, 0, {}
-    slow = slow_commands(torture)
-    if "temperature" not in slow:
-        return "no incontext-temperature"
     with tempfile.TemporaryDirectory(prefix="torture-") as folder:
-        small = [torture.programs["temperature"], *SMALL["temperature"]]
+        small = [*torture.programs["temperature"], *SMALL["temperature"]]
         torture.run([*small, "--checkpoint", "r.json", "--quiet"], folder)
         good = pathlib.Path(folder, "r.json").read_bytes()
         while torture.goes_on():
@@ -380,13 +372,13 @@ def records(torture):
 def ranks(torture):
     """Processes of MPI: the bits of one process, and an end when one of them dies."""
     mpirun = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
-    program = torture.programs.get("softmax-error")
-    linked = program and b"libmpi" in subprocess.run(["ldd", program], capture_output=True).stdout
+    program = torture.programs["softmax-error"]
+    linked = b"libmpi" in subprocess.run(["ldd", program[0]], capture_output=True).stdout
     if not mpirun or not linked:
         return "skipped: no mpirun, or programs without MPI"
     chance, same, died = torture.random, 0, 0
     start = [mpirun, "--allow-run-as-root", "--oversubscribe", "-np"]
-    line = [program, "--dimension", "4", "--context-length", "40", "--trials", "100000", "--format", "json"]
+    line = [*program, "--dimension", "4", "--context-length", "40", "--trials", "100000", "--format", "json"]
     whole = numbers_of(subprocess.run(list(map(str, line)), capture_output=True, text=True).stdout)
     while torture.goes_on():
         number = chance.choice([2, 3])

@@ -27,10 +27,10 @@ namespace incontext::calibration {
 ///           is not small the series may leave 0 to 1. The end of that interval is then nearer, and the estimate is
 ///           large.
 /// Limits    score_stddev = 0: 1 / (1 + n e^(-gap)); row_length -> infinity: laws::needle_weight.
-/// Errors    std::domain_error, laws::QuadratureError as laws::needle_weight.
+/// Errors    std::domain_error, numerics::QuadratureError as laws::needle_weight.
 /// Accuracy  beside drawn rows within the error estimate, which the law without the correction is not:
 ///           tests/calibration/centered_needle.cpp.
-inline laws::Quadrature<double> centered_needle_weight(std::int64_t row_length, double score_stddev, double gap) {
+inline numerics::Quadrature<double> centered_needle_weight(std::int64_t row_length, double score_stddev, double gap) {
   const double h = score_stddev * std::sqrt(3 / static_cast<double>(row_length));
   const auto law = [&](double above) { return laws::needle_weight<double>(row_length, score_stddev, above); };
   const auto center = law(gap);

@@ -17,7 +17,7 @@
 #include "incontext/calibration/normal_row.hpp"
 #include "incontext/calibration/normality.hpp"
 #include "incontext/calibration/phase.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/statistics/families.hpp"
 
 namespace incontext::calibration {
@@ -69,7 +69,7 @@ inline constexpr double least_score_stddev = 1e-7;
 /// Units     as HeadCalibration.
 /// Domain    a head from measure_heads.
 /// Limits    scores that do not vary, or by less than least_score_stddev: score_stddev = 0, phase even, not judged.
-/// Errors    laws::QuadratureError.
+/// Errors    numerics::QuadratureError.
 /// Accuracy  constructed heads of each kind get their verdict: tests/calibration/head_calibration.cpp.
 inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
   const LengthBucket& rows = main_bucket(head);
@@ -122,6 +122,8 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
 
 /// Every head of a model: calibrate_head, on several threads, and then judge_heads.
 ///
+/// `level` is the family-wise probability of a false alarm, over the predictions of all heads together.
+///
 /// Source    as calibrate_head.
 /// Shapes    measurements: m heads -> m conclusions in the same order
 /// Units     as HeadCalibration.
@@ -140,8 +142,8 @@ inline std::vector<HeadCalibration> calibrate_heads(const std::vector<HeadMeasur
         "calibration::calibrate_heads: layer " + std::to_string(one.layer) + ", head " + std::to_string(one.head);
     try {
       found[at] = calibrate_head(one);
-    } catch (const laws::QuadratureError& error) {
-      throw laws::QuadratureError(which, error.achieved, laws::quadrature_tolerance<double>());
+    } catch (const numerics::QuadratureError& error) {
+      throw numerics::QuadratureError(which, error.achieved, numerics::quadrature_tolerance<double>());
     } catch (const std::domain_error& error) {
       throw std::domain_error("incontext::" + which + ": " + error.what());
     }

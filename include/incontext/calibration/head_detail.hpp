@@ -123,6 +123,9 @@ inline std::vector<TriedPlan> tried_plans(const ScoreArray& one, const Measureme
 
 /// Measures a head again, with a needle, and draws conclusions for longer rows.
 ///
+/// `measurement` is what the head was measured with. `wanted` has the needle's gap, the length that the model was
+/// trained at, and the factors by which rows become longer.
+///
 /// Source    derived: docs/theory/calibration.md#verdict, #held-out-check and #holding-a-quantity.
 /// Shapes    scores: the whole array that the head was measured in
 /// Units     as HeadDetail.

@@ -49,7 +49,7 @@ struct HeldTemperature {
 /// Units     as HeldTemperature.
 /// Domain    row_length >= 2 and whole, inverse_temperature >= 0, scores in their domain.
 /// Limits    inverse_temperature = 0: log n, 1/n, 1/n.
-/// Errors    std::domain_error, laws::QuadratureError as the laws.
+/// Errors    std::domain_error, numerics::QuadratureError as the laws.
 /// Accuracy  as the laws: tests/calibration/held_quantity.cpp.
 template <Real T>
 T held_value(Held held, const HeadScores<T>& scores, const Count<T>& row_length, const T& inverse_temperature) {
@@ -85,7 +85,7 @@ inline constexpr int most_doublings = 40;
 /// Domain    row_length >= 2 and whole, scores in their domain; 0 < target < log n for the entropy, 1/n < target < 1
 ///           for the weights.
 /// Limits    the target at inverse temperature 1 and the same length: 1, where the needle's weight rises there.
-/// Errors    std::domain_error, also for a target that no inverse temperature attains; laws::QuadratureError.
+/// Errors    std::domain_error, also for a target that no inverse temperature attains; numerics::QuadratureError.
 /// Accuracy  1e-9 relative, where the quantity depends on it: tests/calibration/held_quantity.cpp,
 ///           held_quantity_50digits.cpp.
 template <Real T>

@@ -46,7 +46,7 @@ struct LengthSummary {
 /// Source    derived: docs/theory/calibration.md#row-statistics and #prediction-with-error.
 /// Units     as LengthSummary; gap of the scores.
 /// Domain    a bucket from measure_heads.
-/// Errors    laws::QuadratureError.
+/// Errors    numerics::QuadratureError.
 /// Accuracy  as row_statistics and compare_with_normal_rows: tests/calibration/head_detail.cpp.
 inline LengthSummary summary_of(const LengthBucket& bucket, double gap) {
   const auto estimate = [&](RowStatistic which) { return bucket.full.estimate(which); };

@@ -39,7 +39,7 @@ struct NormalRowComparison {
 /// Units     as NormalRowComparison; slopes per unit of the squared standard deviation.
 /// Domain    2 <= shortest <= longest <= 2 shortest, score_stddev >= 0.
 /// Limits    score_stddev = 0: entropy log n, ipr and largest weight 1/n, slopes 0.
-/// Errors    std::domain_error, laws::QuadratureError as the laws.
+/// Errors    std::domain_error, numerics::QuadratureError as the laws.
 /// Accuracy  slopes agree with differences of the laws to 1e-5: tests/calibration/normal_row.cpp.
 class NormalRows {
  public:

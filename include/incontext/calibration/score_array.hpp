@@ -104,6 +104,8 @@ struct ScoreArray {
 
 /// An array without gaps: C order has the keys of a query side by side, Fortran order the layers.
 ///
+/// `type` is the type of the numbers at `data`, and `other_byte_order` says that their bytes are reversed.
+///
 /// Shapes    dimensions: 1 (keys) to 4 (layers, heads, queries, keys) sizes.
 /// Errors    std::invalid_argument for another number of dimensions or an empty one.
 inline ScoreArray dense_scores(const void* data, NumberType type, std::span<const std::int64_t> dimensions,

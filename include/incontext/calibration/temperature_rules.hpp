@@ -165,7 +165,7 @@ inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, c
 /// Shapes    lengths: m, the shortest first -> 5 to 7 rules with m values each
 /// Units     as TemperatureRule.
 /// Domain    lengths >= 2, ascending; scores in their domain.
-/// Errors    std::domain_error, laws::QuadratureError.
+/// Errors    std::domain_error, numerics::QuadratureError.
 /// Accuracy  as holding_temperature and the laws: tests/calibration/temperature_rules.cpp.
 inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScores<double>& scores,
                                                       const std::vector<std::int64_t>& lengths) {

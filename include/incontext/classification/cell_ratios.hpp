@@ -55,6 +55,9 @@ struct CellRatios {
 /// As class-balanced contexts grow, the context-adaptive step tends to softmax(c pi), kernel descent to the logits
 /// (eta/k) e^-kappa A_d P_c/vol_c, and linear descent to the logits (eta/k) E[u.x | C_c].
 ///
+/// `kind` chooses between points drawn uniformly and weighted by the kernel, and points drawn about the query and
+/// counted.
+///
 /// Source    derived: docs/theory/classification.md#cell-ratios. The classes share their draws; errors are by the delta
 ///           method. A class that received no draw about the query has density 0 with the error of one draw. That error
 ///           is not normal: the truth is beyond 14 of them with probability 1 in 10^6.

@@ -10,17 +10,13 @@
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/scoring/softmax.hpp"
 
 namespace incontext::classification {
 
-/// A column of numbers of any length.
-template <Real T>
-using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-
-/// A matrix of any shape; where it holds data, each row is one observation.
-template <Real T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+using numerics::Matrix;
+using numerics::Vector;
 
 /// Labeled examples and an input to be classified. The points may be off the sphere.
 ///

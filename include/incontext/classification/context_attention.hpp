@@ -104,6 +104,8 @@ void require_attention(std::string_view where, const ContextAttention<T>& attent
 /// Here e_j are the tokens, T is the matrix with these rows, J_a the Jacobian of act, and P_y the rows of P for the
 /// labels.
 ///
+/// `kind` is the function act, and `query` says whether the query is a key.
+///
 /// Source    arXiv 2510.10425, Section 2.2; gradients derived: docs/theory/classification.md#gradients.
 /// Shapes    (attention, context: n, d, k, label of the query) -> as ContextAttentionPass
 /// Units     scale = tau times the scores: dimensionless; loss in nats.

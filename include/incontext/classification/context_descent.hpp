@@ -89,6 +89,8 @@ Prediction<T> linear_descent(const Context<T>& context, const T& learning_rate) 
 /// \f[ p(x) = \mathrm{softmax}\left(\frac{\eta}{n} \sum_j K(x_j, x)\, y_j\right),\qquad
 ///     K = e^{-\kappa|x_j - x|^2/2}\ \text{or}\ e^{\kappa (x_j\cdot x - 1)} \f]
 ///
+/// `form` chooses which of the two the kernel is; they agree on the unit sphere.
+///
 /// Source    arXiv 2510.10425, Section 3.2 and App. E.
 /// Shapes    (context: n, d, k) -> k
 /// Units     learning_rate = eta, of the mean loss; kappa = 1/sigma^2.

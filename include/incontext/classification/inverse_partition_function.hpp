@@ -39,7 +39,7 @@ struct InversePartitionFunction {
 /// Limits    kappa = 0: 1/(n + q), its square, 0, n/(n + q)^2; n = 1 without the query: e^kappa A_d(kappa) and IPR 1.
 ///           Without the query and for small n, rare contexts with no point near the query dominate the mean, and a
 ///           median says more. Infinity where a value exceeds the range of T.
-/// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
+/// Errors    std::invalid_argument for counts, std::domain_error for kappa; numerics::QuadratureError.
 /// Accuracy  1e-11 relative in double, for the variance 1e-11 + 2e-24 / kappa^2
 ///           (tests/classification/inverse_partition_function.cpp).
 template <Real T>

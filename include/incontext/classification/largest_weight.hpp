@@ -22,7 +22,7 @@ namespace incontext::classification {
 /// Units     dimensionless.
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q); n = 1 without the query: 1; kappa -> infinity without the query: 1.
-/// Errors    std::invalid_argument for counts, std::domain_error for kappa; laws::QuadratureError.
+/// Errors    std::invalid_argument for counts, std::domain_error for kappa; numerics::QuadratureError.
 /// Accuracy  1e-11 relative in double (tests/classification/largest_weight.cpp).
 template <Real T>
 T expected_largest_weight(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryToken query) {

@@ -9,7 +9,7 @@
 #include "incontext/classification/sparse_neighborhood.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 namespace incontext::classification {
 
@@ -27,7 +27,7 @@ namespace incontext::classification {
 /// Limits    dimension 3: the self_weight of sparse_neighborhood, which has the same integral; lambda = 0: 1;
 ///           lambda -> 0, dimension > 2: 1 - ln 2 q Gamma(2 - 1/q) lambda^(1/q);
 ///           lambda -> infinity: 1/(lambda Gamma(q+1)).
-/// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
+/// Errors    std::invalid_argument for dimension, std::domain_error for lambda; numerics::QuadratureError.
 /// Accuracy  1e-12 relative in double for dimension 3, 1e-3 against contexts and drawn points elsewhere
 ///           (tests/classification/sparse_largest_weight.cpp).
 template <Real T>

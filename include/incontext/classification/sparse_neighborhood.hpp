@@ -9,7 +9,7 @@
 #include "incontext/classification/detail/poisson_partition_function.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 /// Attention in the limit of long contexts and narrow kernels where the number of points within reach of the query
 /// stays finite; these points are a Poisson process.
@@ -36,7 +36,7 @@ struct SparseNeighborhood {
 /// Domain    lambda >= 0.
 /// Limits    lambda = 0: J = 1, IPR 1; J(1) = e^-gamma; lambda -> infinity: J -> 1/lambda,
 ///           inverse participation ratio -> 1/(2 lambda).
-/// Errors    std::domain_error for lambda outside the domain; laws::QuadratureError.
+/// Errors    std::domain_error for lambda outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-12 relative in double (tests/classification/sparse_neighborhood.cpp).
 template <Real T>
 SparseNeighborhood<T> sparse_neighborhood(const T& lambda) {
@@ -49,8 +49,8 @@ SparseNeighborhood<T> sparse_neighborhood(const T& lambda) {
   if (T(1) / lambda < rounding * rounding) return {T(1) / lambda, T(0.5) / lambda};
   const T digits = -log(T(std::numeric_limits<T>::epsilon())) + T(4), log_scale = -log(T(T(1) + lambda));
   const auto integral = [&](const T& low, const T& high, const auto& f) {
-    return laws::integrate_bump<T>(where,
-                                   [&](const T& u) { return T((high - low) * f(T(exp(T(low + (high - low) * u))))); })
+    return numerics::integrate_bump<T>(
+               where, [&](const T& u) { return T((high - low) * f(T(exp(T(low + (high - low) * u))))); })
         .value;
   };
   const T top = log(digits);
@@ -79,7 +79,7 @@ SparseNeighborhood<T> sparse_neighborhood(const T& lambda) {
 /// Limits    dimension 3: the overload without a dimension; lambda = 0: J = 1, IPR 1;
 ///           lambda -> infinity: J -> 1/(lambda Gamma(q+1)), IPR -> 2^-q/(lambda Gamma(q+1));
 ///           lambda -> 0, dimension > 2: IPR -> 1 - q Gamma(2 - 1/q) lambda^(1/q).
-/// Errors    std::invalid_argument for dimension, std::domain_error for lambda; laws::QuadratureError.
+/// Errors    std::invalid_argument for dimension, std::domain_error for lambda; numerics::QuadratureError.
 /// Accuracy  1e-11 relative in double, dimension to 100 (tests/classification/sparse_neighborhood.cpp).
 template <Real T>
 SparseNeighborhood<T> sparse_neighborhood(std::int64_t dimension, const T& lambda) {
@@ -102,11 +102,11 @@ SparseNeighborhood<T> sparse_neighborhood(std::int64_t dimension, const T& lambd
   const T low = -asinh(T(digits / T(2)));
   const auto integral = [&](const T& high_u, const auto& f) {
     const T width = asinh(T((high_u - center) / T(2))) - low;
-    return laws::integrate_bump<T>(where,
-                                   [&](const T& v) {
-                                     const T w = low + width * v, u = center + T(2) * sinh(w);
-                                     return T(T(2) * width * cosh(w) * f(u));
-                                   })
+    return numerics::integrate_bump<T>(where,
+                                       [&](const T& v) {
+                                         const T w = low + width * v, u = center + T(2) * sinh(w);
+                                         return T(T(2) * width * cosh(w) * f(u));
+                                       })
         .value;
   };
   const T self = integral(log(digits), [&](const T& u) { return T(exp(T(u - exp(u) - law(u).exponent))); });

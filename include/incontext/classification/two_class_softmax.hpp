@@ -28,7 +28,7 @@ namespace incontext::classification {
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), 0 <= boundary_angle <= pi/2,
 ///           context_length even.
 /// Limits    kappa = 0 or boundary_angle = 0: 0; kappa -> 0: c kappa m_d sin(alpha) n/(n + q); n -> infinity: c Delta.
-/// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError.
+/// Errors    std::invalid_argument for counts, std::domain_error for values; numerics::QuadratureError.
 /// Accuracy  1e-10 relative in double (tests/classification/two_class_softmax.cpp).
 template <Real T>
 T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, const T& boundary_angle,

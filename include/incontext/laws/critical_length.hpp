@@ -58,7 +58,8 @@ CriticalLength<T> critical_length(const T& weight, const Weight& weight_of) {
 /// Domain    noise_stddev >= 0, gap finite, 0 < weight < 1.
 /// Limits    noise_stddev = 0: the whole part of two_level_count. At no temperature longer than e^(m^2/2v), to leading
 ///           order.
-/// Errors    std::domain_error; QuadratureError. Lengths beyond 5.6e14 are given as that, without the next weight.
+/// Errors    std::domain_error; numerics::QuadratureError. Lengths beyond 5.6e14 are given as that, without the next
+///           weight.
 /// Accuracy  exact but for lengths at which the weight is `weight` to 1e-11: tests/laws/critical_length.cpp,
 ///           critical_length_50digits.cpp.
 template <Real T>

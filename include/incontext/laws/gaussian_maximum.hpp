@@ -5,7 +5,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/largest_share.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 namespace incontext::laws {
 
@@ -23,17 +23,17 @@ namespace incontext::laws {
 /// Units     score_stddev = beta times the standard deviation of the scores, dimensionless.
 /// Domain    1 <= row_length <= 1e200 and whole, score_stddev >= 0.
 /// Limits    row_length = 1: 1; score_stddev = 0: 1/n; score_stddev -> infinity: 1.
-/// Errors    std::domain_error for row_length or score_stddev outside the domain; QuadratureError.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain; numerics::QuadratureError.
 /// Accuracy  2e-13 relative up to 9e15 scores: tests/laws/gaussian_maximum.cpp, precision_slow.cpp.
 template <Real T>
-Quadrature<T> largest_weight(const Count<T>& row_length, const T& score_stddev) {
+numerics::Quadrature<T> largest_weight(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;
   detail::require_whole("laws::largest_weight", "row_length", n, 1);
   require_non_negative("laws::largest_weight", "score_stddev", score_stddev);
   if (!(n <= T(1e200))) throw_domain_error("laws::largest_weight", "row_length is too large", n, "at most 1e200");
   if (n <= T(1)) return {T(1), T(0)};
   detail::LargestShare<T> share(n, score_stddev);
-  const T tolerance = quadrature_tolerance<T>();
+  const T tolerance = numerics::quadrature_tolerance<T>();
   auto steps = share.steps(tolerance);
   detail::MaximumSums<T> change{};
   for (int i = 0; i < 4; ++i) {
@@ -44,7 +44,8 @@ Quadrature<T> largest_weight(const Count<T>& row_length, const T& score_stddev) 
       if (!(change.*one <= tolerance)) steps.*one = steps.*one / T(2);
     }
   }
-  throw QuadratureError("laws::largest_weight", static_cast<double>(change.worst()), static_cast<double>(tolerance));
+  throw numerics::QuadratureError("laws::largest_weight", static_cast<double>(change.worst()),
+                                  static_cast<double>(tolerance));
 }
 
 }  // namespace incontext::laws

@@ -9,7 +9,7 @@
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/log_concave.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 /// Weight of one needle among `noise_count` tokens with independent normal scores, and the weight of all the others.
 /// Scores enter times the inverse temperature: `noise_stddev` = beta times the noise's standard deviation, and
@@ -47,11 +47,11 @@ T needle_start(const T& noise_count, const T& noise_stddev, const T& gap) {
 /// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, 0 <= noise_stddev <= 1e11, gap finite.
 /// Limits    noise_stddev = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)) (Jensen).
-/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp. Where the weight is close to 1,
 ///           noise_weight keeps the digits of what is left.
 template <Real T>
-Quadrature<T> needle_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
+numerics::Quadrature<T> needle_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
   detail::require_needle("laws::needle_weight", n, noise_stddev, gap);
   return detail::needle_integral<T>("laws::needle_weight", detail::NormalScores<T>(noise_stddev), n, gap,
@@ -66,10 +66,10 @@ Quadrature<T> needle_weight(const Count<T>& noise_count, const T& noise_stddev, 
 /// Units     dimensionless.
 /// Domain    as needle_weight.
 /// Limits    beta m -> infinity: N e^(x^2/2 - beta m).
-/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp.
 template <Real T>
-Quadrature<T> noise_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
+numerics::Quadrature<T> noise_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
   detail::require_needle("laws::noise_weight", n, noise_stddev, gap);
   return detail::noise_integral<T>("laws::noise_weight", detail::NormalScores<T>(noise_stddev), n, gap);
@@ -100,10 +100,10 @@ struct RandomNeedle {
 /// Units     dimensionless.
 /// Domain    as RandomNeedle.
 /// Limits    gap_stddev = 0: needle_weight; a needle with the noise's own law: 1 / (N + 1).
-/// Errors    std::domain_error for a field of needle outside the domain; QuadratureError.
+/// Errors    std::domain_error for a field of needle outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_needle.cpp, precision_slow.cpp.
 template <Real T>
-Quadrature<T> random_needle_weight(const RandomNeedle<T>& needle) {
+numerics::Quadrature<T> random_needle_weight(const RandomNeedle<T>& needle) {
   using std::log;
   constexpr auto where = "laws::random_needle_weight";
   const T& n = needle.noise_count;

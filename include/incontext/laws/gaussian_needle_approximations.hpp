@@ -12,7 +12,7 @@
 #include "incontext/laws/gaussian_asymptotics.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/log_concave.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 /// Approximations of laws/gaussian_needle.hpp, each for one phase. The accuracies are the largest errors over all gaps
 /// at N = 1000, at a given theta = x / critical_score_stddev(N). The exact weight costs a few milliseconds.
@@ -74,10 +74,10 @@ T needle_weight_second_order(const Count<T>& noise_count, const T& noise_stddev,
 /// Units     dimensionless.
 /// Domain    as needle_weight; noise_stddev below 18, where e^(x^2) overflows float at 9.
 /// Limits    N = 1 or noise_stddev = 0: exact.
-/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; numerics::QuadratureError.
 /// Accuracy  at theta = 0.2, 0.4, 0.6: 1e-7, 5e-5, 0.01: tests/laws/gaussian_needle_approximations.cpp.
 template <Real T>
-Quadrature<T> needle_weight_log_normal(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
+numerics::Quadrature<T> needle_weight_log_normal(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
   using std::log;
   using std::sqrt;
@@ -101,10 +101,10 @@ Quadrature<T> needle_weight_log_normal(const Count<T>& noise_count, const T& noi
 /// Units     dimensionless.
 /// Domain    as frozen_row.
 /// Limits    noise_stddev -> infinity at fixed m: Phi(m / sqrt(v))^N up to the law of extremes.
-/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; QuadratureError.
+/// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; numerics::QuadratureError.
 /// Accuracy  at theta = 1.1, 1.5, 2.5: 0.13, 0.035, 0.017: tests/laws/gaussian_needle_approximations.cpp.
 template <Real T>
-Quadrature<T> needle_weight_stable(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
+numerics::Quadrature<T> needle_weight_stable(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
   using std::exp;
   detail::require_needle("laws::needle_weight_stable", n, noise_stddev, gap);

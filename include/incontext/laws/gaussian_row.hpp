@@ -50,7 +50,7 @@ struct GaussianRow {
 ///           0 <= score_stddev <= 1e20.
 /// Limits    row_length = 1: weight 1; score_stddev = 0: uniform; score_stddev -> infinity: the largest score has all
 ///           weight; n -> infinity with x / sqrt(2 log n) > 1: poisson_dirichlet.hpp.
-/// Errors    std::domain_error for row_length or score_stddev outside the domain; QuadratureError.
+/// Errors    std::domain_error for row_length or score_stddev outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_row.cpp, precision_slow.cpp; at 50 digits 28 digits of the references:
 ///           tests/laws/gaussian_row_50digits.cpp.
 template <Real T>

@@ -7,7 +7,7 @@
 #include "incontext/core/interval.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/near_maximum.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 namespace incontext::laws {
 
@@ -50,18 +50,18 @@ Interval<T> log_concave_support(const Function& f, const T& start, const T& drop
 ///
 /// \f[ \int ds\, e^{f(s)} \f]
 ///
-/// Source    integrate_bump over log_concave_support.
+/// Source    numerics::integrate_bump over log_concave_support.
 /// Units     of s.
 /// Domain    f concave and analytic, falling on both sides; the start near its maximum.
-/// Errors    QuadratureError.
-/// Accuracy  that of integrate_bump.
+/// Errors    numerics::QuadratureError.
+/// Accuracy  that of numerics::integrate_bump.
 template <Real T, class Function>
-Quadrature<T> integrate_log_concave(std::string_view where, const Function& log_density, const T& start) {
+numerics::Quadrature<T> integrate_log_concave(std::string_view where, const Function& log_density, const T& start) {
   using std::exp;
   const auto interval = log_concave_support(log_density, start, negligible_drop<T>());
   const T width = interval.upper - interval.lower;
-  return integrate_bump<T>(where,
-                           [&](const T& u) { return T(width * T(exp(log_density(T(interval.lower + width * u))))); });
+  return numerics::integrate_bump<T>(
+      where, [&](const T& u) { return T(width * T(exp(log_density(T(interval.lower + width * u))))); });
 }
 
 }  // namespace incontext::laws

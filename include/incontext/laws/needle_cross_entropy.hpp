@@ -14,9 +14,9 @@
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/log_concave.hpp"
-#include "incontext/laws/quadrature.hpp"
 #include "incontext/laws/retrieval_threshold.hpp"
 #include "incontext/laws/uniform_needle.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/numerics/solve.hpp"
 
 /// The loss on which a layer learns its inverse temperature at one row length: the cross entropy -E log a of the weight
@@ -58,11 +58,11 @@ struct NeedleOptimum {
 ///           the larger of 1 and, for normal competitors, inverse_temperature times their standard deviation; two
 ///           values: N p >= 1.
 /// Limits    inverse_temperature = 0: log(1 + N).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error; numerics::QuadratureError.
 /// Accuracy  1e-10 relative: tests/laws/needle_cross_entropy.cpp.
 template <class Law, Real T = decltype(Law{}.cumulants({}))>
-Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise_count, const NormalNeedle<T>& needle,
-                                   const T& inverse_temperature) {
+numerics::Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise_count,
+                                             const NormalNeedle<T>& needle, const T& inverse_temperature) {
   using std::log;
   constexpr std::string_view where = "laws::needle_cross_entropy";
   const T &n = noise_count, &beta = inverse_temperature;
@@ -101,7 +101,7 @@ Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise
 /// Domain    as needle_cross_entropy; the least over the inverse temperatures that it accepts.
 /// Limits    needle.mean at most the competitors': 0. stddev = 0 at or above an upper edge: infinity, and nothing is
 ///           left to be learnt (two values and a mean at the edge itself: the cross entropy keeps E log(1 + K)).
-/// Errors    std::domain_error; QuadratureError.
+/// Errors    std::domain_error; numerics::QuadratureError.
 /// Accuracy  1e-4 relative, cross_entropy 1e-8: tests/laws/needle_cross_entropy.cpp.
 template <class Law, Real T = decltype(Law{}.cumulants({}))>
 NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<T>& noise_count,

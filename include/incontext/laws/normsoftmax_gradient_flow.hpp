@@ -30,7 +30,7 @@ namespace incontext::laws {
 /// Units     as gradient_flow; the covariances times 1/sigma_g^2, so that imbalance is the root of their ratio.
 /// Domain    row_length >= 4 and whole, at most gaussian_row's largest; dimension >= 1.
 /// Limits    n -> infinity at fixed d: squared imbalance 1 - 1/d, that of softmax at x = 1 without the part along w.
-/// Errors    std::domain_error for row_length or dimension outside the domain; QuadratureError.
+/// Errors    std::domain_error for row_length or dimension outside the domain; numerics::QuadratureError.
 /// Accuracy  asymptotic, a relative error of order 1/n^2: within 5 standard errors of 20000 rows at n = 32 and 64; at
 ///           n = 8 1% of the imbalance and 0.5% of covariance_orthogonal (tests/laws/normsoftmax_gradient_flow.cpp).
 template <class N, Real T = RealOf<N>>

@@ -9,7 +9,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/contracts.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 /// Weights of a long frozen row. The weights of n -> infinity normal scores above the critical inverse temperature
 /// beta_c = sqrt(2 log n / v) have the Poisson-Dirichlet law with parameter m = beta_c / beta.
@@ -65,17 +65,17 @@ T poisson_dirichlet_entropy(const T& index) {
 /// Units     dimensionless.
 /// Domain    0 < index < 1.
 /// Limits    index -> 0: 1; index -> 1: 0.
-/// Errors    std::domain_error for index outside the domain; QuadratureError.
+/// Errors    std::domain_error for index outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/poisson_dirichlet.cpp.
 template <Real T>
-Quadrature<T> poisson_dirichlet_largest(const T& index) {
+numerics::Quadrature<T> poisson_dirichlet_largest(const T& index) {
   using std::exp;
   using std::log;
   using std::pow;
   detail::require_fraction("laws::poisson_dirichlet_largest", "index", index);
   const T digits = -log(T(std::numeric_limits<T>::epsilon()));
   const T low = log(T(T(1) - index)) - digits - T(4), high = log(T(digits + T(4)));
-  return integrate_bump<T>("laws::poisson_dirichlet_largest", [&](const T& u) {
+  return numerics::integrate_bump<T>("laws::poisson_dirichlet_largest", [&](const T& u) {
     const T t = exp(T(low + (high - low) * u));
     const T rest = exp(t) * pow(t, index) * boost::math::tgamma_lower(T(T(1) - index), t);
     return T((high - low) * t / (T(1) + rest));

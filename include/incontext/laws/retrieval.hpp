@@ -111,7 +111,7 @@ T longest_retrievable_count(const T& score, const T& variance) {
 /// Units     dimensionless; divide by beta for the score.
 /// Domain    noise_count >= 1 and whole, score_stddev >= 0, 0 < weight < 1.
 /// Limits    score_stddev = 0: log N + log(w / (1 - w)).
-/// Errors    std::domain_error for noise_count, score_stddev or weight outside the domain; QuadratureError.
+/// Errors    std::domain_error for noise_count, score_stddev or weight outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-9 relative: tests/laws/retrieval.cpp.
 template <Real T>
 T retrieval_gap(const Count<T>& noise_count, const T& score_stddev, const T& weight = T(0.5)) {

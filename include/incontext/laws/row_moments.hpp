@@ -37,8 +37,8 @@ struct RowMoments {
 /// Units     score_variance = q in units of the scores squared.
 /// Domain    row_length >= 1, score_variance >= 0, map in its domain, phi piecewise smooth (kinks, but no jumps).
 /// Limits    score_variance = 0: 1/l, 0, 0. l = 1: 1, 0, q. Softmax: E sum p z = (q / temperature) (1 - E sum p^2).
-/// Errors    std::invalid_argument for row_length, std::domain_error for the rest; QuadratureError where an estimate
-///           stays above eps^0.64, or phi changes by more than 1e5 over the scores.
+/// Errors    std::invalid_argument for row_length, std::domain_error for the rest; numerics::QuadratureError where an
+///           estimate stays above eps^0.64, or phi changes by more than 1e5 over the scores.
 /// Accuracy  in double 1e-14 relative for softmax (tests/laws/row_moments_50digits.cpp), 1e-11 for a user's own map
 ///           (tests/laws/row_moments.cpp, tests/regression/own_maps.cpp).
 template <scoring::SoftmaxLike Map>

@@ -11,7 +11,7 @@
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/ssa_weights.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/ssa.hpp"
 
@@ -60,7 +60,7 @@ SsaWeights<T> ssa_weights(std::string_view where, const scoring::SSA<T>& map, co
 /// Domain    row_length = n >= 1 and whole, in double at most 1.3e145 (n^-2 underflows beyond); variance >= 0; map in
 ///           its domain, with w^2 finite at scores of 12 standard deviations.
 /// Limits    row_length = 1: weight 1 and E log Z = 0; variance = 0: uniform weights.
-/// Errors    std::domain_error for row_length, variance or map outside the domain; QuadratureError.
+/// Errors    std::domain_error for row_length, variance or map outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
 template <Real T>
 SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& row_length, const T& variance) {
@@ -98,11 +98,11 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& row_length, const 
 /// Units     dimensionless.
 /// Domain    as ssa_row; noise_count >= 1 and whole, score finite.
 /// Limits    variance = 0: w(m) / (w(m) + N).
-/// Errors    std::domain_error for noise_count, variance, map or score outside the domain; QuadratureError.
+/// Errors    std::domain_error for noise_count, variance, map or score outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/ssa_row.cpp.
 template <Real T>
-Quadrature<T> ssa_needle_weight(const scoring::SSA<T>& map, const Count<T>& noise_count, const T& variance,
-                                const T& score) {
+numerics::Quadrature<T> ssa_needle_weight(const scoring::SSA<T>& map, const Count<T>& noise_count, const T& variance,
+                                          const T& score) {
   const T& n = noise_count;
   using std::log;
   detail::require_whole("laws::ssa_needle_weight", "noise_count", n, 1);

@@ -12,9 +12,8 @@
 #include "incontext/laws/detail/row_integrals.hpp"
 #include "incontext/laws/detail/sampled_scores.hpp"
 #include "incontext/laws/detail/wide_scores.hpp"
-#include "incontext/laws/joint_quadrature.hpp"
 #include "incontext/laws/log_concave.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::laws {
@@ -49,13 +48,14 @@ struct NeedleRow {
 /// Units     deviation in units of the scores.
 /// Domain    count >= 1; phi in its domain, piecewise smooth.
 /// Limits    count = 1: 1, 0, 1.
-/// Errors    std::domain_error from the constructor, for phi; QuadratureError from the call, with the IPR, where the
-///           relative error estimate is above the tolerance.
+/// Errors    std::domain_error from the constructor, for phi; numerics::QuadratureError from the call, with the IPR,
+///           where the relative error estimate is above the tolerance.
 /// Accuracy  as row_moments.
 template <class Phi, Real T>
 class StandardRows {
  public:
-  StandardRows(std::string_view where, const Phi& phi, const T& count, const T& tolerance = quadrature_tolerance<T>())
+  StandardRows(std::string_view where, const Phi& phi, const T& count,
+               const T& tolerance = numerics::quadrature_tolerance<T>())
       : where_(where), phi_(phi), count_(count), tolerance_(tolerance) {
     if (!phi.in_domain()) {
       throw_domain_error(where, "the map is outside its domain in a row of count scores", count,
@@ -146,7 +146,7 @@ class StandardRows {
   Row judged(Row row) const {
     if (row.error_estimate <= tolerance_) return row;
     const double achieved = static_cast<double>(row.error_estimate), ipr = static_cast<double>(row.ipr);
-    throw QuadratureError(where_, achieved, static_cast<double>(tolerance_), {ipr, ipr * achieved});
+    throw numerics::QuadratureError(where_, achieved, static_cast<double>(tolerance_), {ipr, ipr * achieved});
   }
 
   /// The largest relative difference between averages over one score by two sets of nodes, where w e^s is about 1/n.

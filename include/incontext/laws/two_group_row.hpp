@@ -12,7 +12,7 @@
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/detail/two_groups.hpp"
 #include "incontext/laws/log_concave.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 /// A row of two groups of tokens, one of which is attended to: how much of the weight and how much of the gradient of
 /// W_K each group has. Group k has n_k independent scores N(shift_k, x_k^2), times the inverse temperature.
@@ -65,8 +65,8 @@ struct TwoGroupRow {
 ///           shifts finite.
 /// Limits    one law for both: GaussianRow's values, divided as the counts are; squared_gradient sums to
 ///           squared_frobenius. Equal scores: 1/n, 1/n^2 and (1 - 1/n)/n^2 for each token.
-/// Errors    std::domain_error; QuadratureError where the weight of a group is carried by rare scores: from widths of
-///           about 10 on that differ by a factor of 4.
+/// Errors    std::domain_error; numerics::QuadratureError where the weight of a group is carried by rare scores: from
+///           widths of about 10 on that differ by a factor of 4.
 /// Accuracy  1e-10 relative: tests/laws/two_group_row.cpp.
 template <Real T>
 TwoGroupRow<T> two_group_row(const ScoreGroup<T>& first, const ScoreGroup<T>& second) {

@@ -10,7 +10,7 @@
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/uniform_scores.hpp"
 #include "incontext/laws/detail/weight_search.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 /// Weight of one needle among `noise_count` tokens with independent scores that are uniform between two edges: bounded
 /// competitors. Scores are counted from the lower edge and multiplied by the inverse temperature: `span` = beta times
@@ -26,11 +26,11 @@ namespace incontext::laws {
 /// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, span >= 0, gap finite.
 /// Limits    span = 0: 1 / (1 + N e^(-gap)). Never below 1 / (1 + N (e^w - 1) / w e^(-gap)) (Jensen).
-/// Errors    std::domain_error for noise_count, span or gap outside the domain; QuadratureError.
+/// Errors    std::domain_error for noise_count, span or gap outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp. Where the weight is close to 1, uniform_noise_weight keeps
 ///           the digits of what is left.
 template <Real T>
-Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const T& span, const T& gap) {
+numerics::Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const T& span, const T& gap) {
   const T& n = noise_count;
   using std::log;
   detail::require_uniform_needle("laws::uniform_needle_weight", n, span, gap);
@@ -46,10 +46,10 @@ Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const T& span, 
 /// Units     dimensionless.
 /// Domain    as uniform_needle_weight.
 /// Limits    gap -> infinity: N (e^w - 1) / w e^(-gap).
-/// Errors    std::domain_error for noise_count, span or gap outside the domain; QuadratureError.
+/// Errors    std::domain_error for noise_count, span or gap outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/uniform_needle.cpp.
 template <Real T>
-Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, const T& gap) {
+numerics::Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, const T& gap) {
   const T& n = noise_count;
   detail::require_uniform_needle("laws::uniform_noise_weight", n, span, gap);
   return detail::noise_integral<T>("laws::uniform_noise_weight", detail::UniformScores<T>(span), n, gap);
@@ -61,7 +61,7 @@ Quadrature<T> uniform_noise_weight(const Count<T>& noise_count, const T& span, c
 /// Units     dimensionless; divide by beta for the score above the lower edge.
 /// Domain    noise_count >= 1 and whole, span >= 0, 0 < weight < 1.
 /// Limits    span = 0: log N + log(w / (1 - w)). SSMax, n -> infinity: ssmax_bounded_threshold (fading_thresholds.hpp).
-/// Errors    std::domain_error for noise_count, span or weight outside the domain; QuadratureError.
+/// Errors    std::domain_error for noise_count, span or weight outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-9 relative: tests/laws/uniform_needle.cpp.
 template <Real T>
 T uniform_retrieval_gap(const Count<T>& noise_count, const T& span, const T& weight = T(0.5)) {

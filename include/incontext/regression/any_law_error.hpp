@@ -36,6 +36,8 @@ Matrix<T> context_sandwich(const Matrix<T>& s, const Matrix<T>& b, const Matrix<
 ///
 /// F and t are the moments of InputRows, and mu is the mean of the rows; b, u and B are those of generalization_error.
 ///
+/// `offset` says whether the part of the prediction that does not depend on the temperature is kept or removed.
+///
 /// Source    derived: docs/theory/regression.md#any-inputs.
 /// Shapes    (attention: d, rows: n x d, task_mean: d, task_covariance: d x d) -> parabola
 /// Units     label units squared.

@@ -65,6 +65,8 @@ void require_gradient(std::string_view where, const Attention<T>& attention, con
 ///     const auto slope = regression::generalization_error_gradient(attention, task, 40);
 ///     // slope.error, slope.attention.key_query, slope.attention.label_value, slope.inverse_temperature
 ///
+/// `offset` says whether the part of the prediction that does not depend on the temperature is kept or removed.
+///
 /// Source    derived: docs/theory/training.md#population-gradients.
 /// Shapes    (attention: d, task: d, context_length l, inverse_temperature b) -> as ErrorGradient
 /// Units     of the error over those of each parameter.

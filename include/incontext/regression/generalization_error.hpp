@@ -25,6 +25,9 @@ namespace incontext::regression {
 ///     const auto error = regression::generalization_error(attention, task, 40);
 ///     const double least = error(error.optimal_temperature());
 ///
+/// `convention` says whether the query is one of its own keys and whether the offset, v_x . xbar + v_y ybar, is kept.
+/// By default it is no key, and the offset is kept.
+///
 /// Source    derived: docs/theory/regression.md#gaussian-inputs; arXiv 2511.01292 Theorem 4.2 is its leading order.
 ///           Query included: docs/theory/regression.md#query-included.
 /// Shapes    (attention: d, task: d, context_length l) -> parabola

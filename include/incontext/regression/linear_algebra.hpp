@@ -1,44 +1,13 @@
 #pragma once
 
-#include <Eigen/Core>
+#include "incontext/numerics/linear_algebra.hpp"
 
-#include "incontext/core/real.hpp"
-
+/// The matrices of this room, and their products.
 namespace incontext::regression {
 
-/// A column of numbers of any length.
-template <Real T>
-using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-
-/// A matrix of any shape; where it holds data, each row is one observation.
-template <Real T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
-
-/// The trace of a product of two matrices, without forming the product.
-///
-/// \f[ \mathrm{tr}(A B) = \sum_{ij} A_{ij} B_{ji} \f]
-///
-/// Shapes    (left: a x b, right: b x a) -> scalar
-/// Units     the product of the two.
-/// Domain    every pair of those shapes.
-/// Accuracy  a b eps of the sum of |A_ij B_ji| (tests/regression/linear_algebra.cpp).
-template <Real T>
-T trace_of_product(const Matrix<T>& left, const Matrix<T>& right) {
-  return left.cwiseProduct(right.transpose()).sum();
-}
-
-/// The product of two matrices: A B. All products of this room are this one function, because Eigen compiles its matrix
-/// product anew for every form of expression, at half a second each.
-///
-/// Shapes    (left: a x b, right: b x c) -> a x c
-/// Units     the product of the two.
-/// Domain    every pair of those shapes.
-/// Accuracy  b eps of the products of absolute values (tests/regression/linear_algebra.cpp).
-template <Real T>
-Matrix<T> product(const Matrix<T>& left, const Matrix<T>& right) {
-  Matrix<T> result(left.rows(), right.cols());
-  result.noalias() = left * right;
-  return result;
-}
+using numerics::Matrix;
+using numerics::product;
+using numerics::trace_of_product;
+using numerics::Vector;
 
 }  // namespace incontext::regression

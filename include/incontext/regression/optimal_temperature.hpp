@@ -16,6 +16,8 @@ namespace incontext::regression {
 ///
 ///     const double temperature = regression::optimal_temperature(attention, task, 40);
 ///
+/// `convention` is that of generalization_error.
+///
 /// Source    arXiv 2511.01292 Theorem 4.3, eqs. (16), (120)-(129), with the exact coefficients of generalization_error.
 /// Shapes    (attention: d, task: d, context_length l) -> scalar
 /// Units     those of the scores.

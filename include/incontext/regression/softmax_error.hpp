@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "incontext/core/math.hpp"
-#include "incontext/laws/quadrature.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/read_queries.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
@@ -31,6 +31,8 @@ namespace incontext::regression {
 /// functions of q alone. So the average over the query is one over q: densities of a weighted sum of noncentral chi
 /// squares, by quadrature. Softmax sees the scores' mean k . mu in none of them.
 ///
+/// `tolerance` is the relative error at which the quadrature ends.
+///
 /// Source    derived: docs/theory/regression.md#softmax-error.
 /// Shapes    (attention: d, task: d, context_length l, map) -> scalar; query: whether the query attends to itself, too
 /// Units     label units squared; the map's parameters in units of the scores, a temperature included.
@@ -41,13 +43,14 @@ namespace incontext::regression {
 /// Limits    as softmax_error_isotropic, which it is for isotropic parameters; softmax_error_second_order is its order
 ///           1/l for centered inputs and input_value = 0. temperature -> infinity: that of generalization_error.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs that the map would see;
-///           std::domain_error for values; laws::QuadratureError as softmax_error_isotropic.
+///           std::domain_error for values; numerics::QuadratureError as softmax_error_isotropic.
 /// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp, softmax_error_shifted.cpp).
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
-laws::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
-                                  const Map& map, QueryToken query = QueryToken::excluded,
-                                  const T& tolerance = laws::quadrature_tolerance<T>()) {
+numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task,
+                                      std::int64_t context_length, const Map& map,
+                                      QueryToken query = QueryToken::excluded,
+                                      const T& tolerance = numerics::quadrature_tolerance<T>()) {
   using std::sqrt;
   constexpr auto where = "softmax_error";
   if (query == QueryToken::included)

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "incontext/core/math.hpp"
-#include "incontext/laws/joint_quadrature.hpp"
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/softmax_gradient_averages.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
@@ -42,7 +42,7 @@ namespace incontext::regression {
 /// Domain    l >= 2; input_mean = 0; b M invertible; the query excluded.
 /// Limits    b -> 0: the gradient by M of generalization_error_gradient, because softmax is then approximate softmax.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for values, a singular M among them;
-///           laws::QuadratureError as softmax_error.
+///           numerics::QuadratureError as softmax_error.
 /// Accuracy  in double 1e-8 of the largest entry where b M has a condition below 100:
 ///           tests/regression/softmax_error_gradient.cpp.
 template <Real T, scoring::SoftmaxLike Map>

@@ -8,8 +8,8 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
-#include "incontext/laws/quadrature.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/detail/chi_queries.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/linear_task.hpp"
@@ -35,18 +35,18 @@ namespace incontext::regression {
 /// Domain    l >= 2, dimension >= 1, a > 0, b > 0, noise_variance >= 0, map in its domain.
 /// Limits    temperature -> infinity: a b d + sigma^2 + v^2 (a b d + sigma^2) / l, as generalization_error;
 ///           l -> infinity: sigma^2 + a b d (1 - v m a / temperature)^2 for softmax.
-/// Errors    std::invalid_argument for counts, std::domain_error for values; laws::QuadratureError, with the error and
-///           its estimate, where the relative estimate of a quadrature stays above `tolerance`.
+/// Errors    std::invalid_argument for counts, std::domain_error for values; numerics::QuadratureError, with the error
+///           and its estimate, where the relative estimate of a quadrature stays above `tolerance`.
 /// Accuracy  in double 1e-13 relative for d <= 40, l <= 10^6, at high and low temperatures
 ///           (tests/regression/softmax_error_isotropic.cpp); 1e-11 for a smooth map of one's own
 ///           (tests/regression/own_maps.cpp). Query included: 1e-9 for temperatures above a tenth of
 ///           m a, below which QuadratureError may be thrown (tests/regression/softmax_query_included.cpp).
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
-laws::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
-                                            std::int64_t context_length, const Map& map,
-                                            QueryToken query = QueryToken::excluded,
-                                            const T& tolerance = laws::quadrature_tolerance<T>()) {
+numerics::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
+                                                std::int64_t context_length, const Map& map,
+                                                QueryToken query = QueryToken::excluded,
+                                                const T& tolerance = numerics::quadrature_tolerance<T>()) {
   constexpr auto where = "softmax_error_isotropic";
   require_context_length(where, context_length);
   detail::require_isotropic(where, task);

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "incontext/core/math.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/drawn_rows.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
@@ -31,14 +31,14 @@ namespace incontext::regression {
 /// Domain    l >= 2; task_covariance positive semidefinite (0: one known task); noise_variance >= 0; map in its domain;
 ///           query excluded and drawn independently of its context. Inputs need not be centered, whatever the map.
 /// Limits    temperature -> infinity: any_law_error. Rows drawn from a normal law, n -> infinity: softmax_error.
-/// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for values; laws::QuadratureError.
+/// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for values; numerics::QuadratureError.
 /// Accuracy  1e-12 relative in double for l to 10^3, of the enumeration of every context
 ///           (tests/regression/softmax_rows_error.cpp).
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
-laws::Quadrature<T> softmax_any_law_error(const Attention<T>& attention, const Matrix<T>& rows,
-                                          const Vector<T>& task_mean, const Matrix<T>& task_covariance,
-                                          const T& noise_variance, std::int64_t context_length, const Map& map) {
+numerics::Quadrature<T> softmax_any_law_error(const Attention<T>& attention, const Matrix<T>& rows,
+                                              const Vector<T>& task_mean, const Matrix<T>& task_covariance,
+                                              const T& noise_variance, std::int64_t context_length, const Map& map) {
   constexpr auto where = "softmax_any_law_error";
   detail::require_rows(where, attention, rows, context_length);
   const Eigen::Index d = rows.cols();
@@ -72,8 +72,9 @@ laws::Quadrature<T> softmax_any_law_error(const Attention<T>& attention, const M
 /// Accuracy  as softmax_any_law_error.
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
-laws::Quadrature<T> softmax_labeled_rows_error(const Attention<T>& attention, const Matrix<T>& rows,
-                                               const Vector<T>& labels, std::int64_t context_length, const Map& map) {
+numerics::Quadrature<T> softmax_labeled_rows_error(const Attention<T>& attention, const Matrix<T>& rows,
+                                                   const Vector<T>& labels, std::int64_t context_length,
+                                                   const Map& map) {
   constexpr auto where = "softmax_labeled_rows_error";
   detail::require_rows(where, attention, rows, context_length);
   require_shape(where, "labels", labels, rows.rows(), 1);

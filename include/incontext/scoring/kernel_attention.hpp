@@ -89,6 +89,8 @@ INCONTEXT_HD void log_weights(const KernelAttention<K>& map, Row<const typename 
 ///
 /// \f[ \dot a_j = \frac{\dot\kappa_j - a_j \dot N}{N} \f]
 ///
+/// `query_index` is the position of the query, which kernels that depend on positions use.
+///
 /// Source    derived: docs/theory/scoring.md#kernel-attention; exponential kernels under the sum as in softmax_of.hpp.
 /// Shapes    (query: d, keys: n x d, query_direction: d, key_direction: n x d, out: n).
 /// Accuracy  the formula to 25 digits at 50 digits: tests/scoring/kernel_attention_50digits.cpp.

@@ -8,7 +8,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/numerics/solve.hpp"
 #include "incontext/training/detail/affine_means.hpp"
 
@@ -84,17 +84,17 @@ AffineRisks<T> affine_risks(const AffineTask<T>& task) {
 /// phi is the standard normal density, Q its upper tail, and B = bound.
 ///
 /// For sigma_F = 4 to 10 one bound fits 17 of the 21 rows of Tables 1 and 4 of arXiv 2508.14685 within 40%. It does not
-/// fit SSA's, that of Llama and those of two small models: incontext-tasks --figure boundary prints every row.
+/// fit SSA's, that of Llama and those of two small models: incontext tasks --figure boundary prints every row.
 ///
 /// Source    derived: docs/theory/training.md#clipped-answers.
 /// Units     label units squared; bound in label units.
 /// Domain    standard deviations >= 0 whose squares' product is finite, bound >= 0.
 /// Limits    bound = 0: sigma_F^2 (1 + sigma_I^2); bound -> infinity: 0.
-/// Errors    std::domain_error for a standard deviation or bound outside the domain; laws::QuadratureError.
+/// Errors    std::domain_error for a standard deviation or bound outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative for bound <= 10 sigma_F; to sigma_I = 1e9 and bounds of 20 standard deviations within 1e-7
 ///           of another rule: tests/training/affine_task.cpp.
 template <Real T>
-laws::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bound) {
+numerics::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bound) {
   using std::exp;
   using std::sqrt;
   detail::require_affine("training::clipped_affine_error", task);
@@ -110,7 +110,7 @@ laws::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bou
   const T reach = sqrt(T(T(2) * (T(6) - log(T(std::numeric_limits<T>::epsilon())) + out)));
   if (inputs < T(1)) {
     const T scale = T(2) * reach / sqrt(T(2) * math::pi<T>());
-    return laws::integrate_bump<T>("training::clipped_affine_error", [&](const T& u) {
+    return numerics::integrate_bump<T>("training::clipped_affine_error", [&](const T& u) {
       const T x = reach * (T(2) * u - T(1)), ratio = inputs * x;
       const T stddev = functions * sqrt(T(T(1) + ratio * ratio));
       return T(scale * exp(T(-x * x / T(2))) * stddev * stddev * detail::squared_excess(T(bound / stddev)));
@@ -119,7 +119,7 @@ laws::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bou
   // sigma_I x = sinh(v): labels' standard deviations sigma_F cosh(v) of every size have their nodes
   const T end = asinh(T(inputs * reach));
   const T scale = T(2) * end * functions * functions * inputs * inputs / sqrt(T(2) * math::pi<T>());
-  return laws::integrate_bump<T>("training::clipped_affine_error", [&](const T& u) {
+  return numerics::integrate_bump<T>("training::clipped_affine_error", [&](const T& u) {
     const T v = end * (T(2) * u - T(1)), x = sinh(v) / inputs, size = cosh(v) / inputs;
     return T(scale * exp(T(-x * x / T(2))) * size * size * size *
              detail::squared_excess(T(bound / (functions * inputs * size))));
@@ -139,7 +139,7 @@ laws::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T& bou
 /// Units     error in label units squared, the bound in label units.
 /// Domain    input_stddev >= 0, function_stddev > 0, 0 < error <= sigma_F^2 (1 + sigma_I^2).
 /// Limits    error = sigma_F^2 (1 + sigma_I^2): 0; error -> 0: infinity.
-/// Errors    std::domain_error; laws::QuadratureError.
+/// Errors    std::domain_error; numerics::QuadratureError.
 /// Accuracy  1e-10 relative in the same range, where the error depends on the bound: tests/training/affine_task.cpp.
 template <Real T>
 T clipped_answer_bound(const AffineTask<T>& task, const T& error) {

@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 
 #include "incontext/core/real.hpp"
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
@@ -12,7 +12,7 @@
 /// Exact gradients of one attention layer O = a(Q K^T) V for any scoring map a.
 namespace incontext::training {
 
-using regression::Matrix;
+using numerics::Matrix;
 
 /// The three matrices of a layer: tokens and queries are rows, mapped by x -> x W.
 ///

@@ -55,8 +55,8 @@ OutputBound<T> output_bound(const SequenceLayout& layout, std::span<const T> par
   require_at_least(where, "output", output, 0);
   if (output >= shape.outputs) throw_invalid_argument(where, "output is too large", output, "less than outputs");
   const auto part = [&](SequencePart which) { return layout.part(parameters.data(), which); };
-  const regression::Vector<T> head = part(SequencePart::head).row(output).transpose();
-  regression::Vector<T> slopes = head.cwiseProduct(part(SequencePart::final_norm_gain).col(0));
+  const numerics::Vector<T> head = part(SequencePart::head).row(output).transpose();
+  numerics::Vector<T> slopes = head.cwiseProduct(part(SequencePart::final_norm_gain).col(0));
   const auto width = static_cast<T>(static_cast<double>(shape.width));
   const T mean = slopes.sum() / width;
   slopes.array() -= mean;

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "incontext/core/real.hpp"
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::training {
 
-using regression::Matrix;
+using numerics::Matrix;
 
 /// What a part of the parameters is. Weight decay acts on matrices alone, and gains of layer norms start at 1.
 enum class PartKind { matrix, gain, other };

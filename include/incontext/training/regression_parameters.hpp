@@ -63,7 +63,7 @@ inline RegressionLayer regression_layer(RegressionParameters parameters, const r
   RegressionLayer layer{fixed, 1.0};
   layer.attention.key_query = Eigen::Map<const detail::ByRows>(numbers.data(), d, d);
   if (parameters == RegressionParameters::layer) {
-    layer.attention.input_value = Eigen::Map<const regression::Vector<double>>(numbers.data() + d * d, d);
+    layer.attention.input_value = Eigen::Map<const numerics::Vector<double>>(numbers.data() + d * d, d);
     layer.attention.label_value = numbers.back();
   }
   return layer;

@@ -6,7 +6,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/training/sequence_layout.hpp"
 
 namespace incontext::training {
@@ -22,7 +22,7 @@ template <Real T>
 struct SequenceExamples {
   Eigen::Index length = 1;
   Matrix<T> features, targets;
-  regression::Vector<T> weights;
+  numerics::Vector<T> weights;
 
   /// Zeros of the right sizes.
   void resize(const SequenceShape& shape, Eigen::Index sequences, Eigen::Index tokens) {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# extract.sh ROOT FILE: writes the snippets of the headers as one source file. Every header that a front door of
+# extract.sh ROOT FILE: writes the snippets of the headers as one source file. Every header that an umbrella header of
 # simulate/ includes has one; that of distributed.hpp, which needs MPI, is a program of docs/scaling.md.
 set -euo pipefail
 cd "$1"

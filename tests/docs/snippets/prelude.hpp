@@ -11,8 +11,8 @@
 #include "incontext/scoring.hpp"
 #include "incontext/simulate.hpp"
 #include "incontext/statistics.hpp"
-#include "incontext/train.hpp"
 #include "incontext/training.hpp"
+#include "incontext/training/sampled.hpp"
 
 namespace incontext::snippets {
 

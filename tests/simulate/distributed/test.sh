@@ -68,11 +68,11 @@ share() {
 alone() { "${@:2}" --format json >"$folder/$1.json"; report "$folder/$1.json" >"$folder/$1"; }
 
 programs() {
-  local softmax=$1/incontext-softmax-error classify=$1/incontext-classify code
-  local plain=("$softmax" --dimension 3 --context-length 5 --temperatures 1,2 --trials 300000)
-  local pilot=("$softmax" --dimension 3 --context-length 5 --estimator literal --relative-error 0.01)
-  local grid=("$classify" --figure valley --dimension 3 --context-length 10 --trials 4096)
-  local long=("$softmax" --dimension 3 --context-length 5 --temperatures 1,2 --trials 12000000)
+  local program=$1 code
+  local plain=("$program" softmax-error --dimension 3 --context-length 5 --temperatures 1,2 --trials 300000)
+  local pilot=("$program" softmax-error --dimension 3 --context-length 5 --estimator literal --relative-error 0.01)
+  local grid=("$program" classify --figure valley --dimension 3 --context-length 10 --trials 4096)
+  local long=("$program" softmax-error --dimension 3 --context-length 5 --temperatures 1,2 --trials 12000000)
   alone plain "${plain[@]}"
   alone pilot "${pilot[@]}"
   alone grid "${grid[@]}"
@@ -90,7 +90,7 @@ programs() {
   # One rank that differs: exit code 2 and one line.
   refused() {
     [ "$code" = 2 ] || fail "$1 ends with $code, not 2"
-    [ "$(grep -c '^incontext-' "$folder/x.errors")" = 1 ] || fail "$1: not one line: $(cat "$folder/x.errors")"
+    [ "$(grep -c '^incontext ' "$folder/x.errors")" = 1 ] || fail "$1: not one line: $(cat "$folder/x.errors")"
     grep -q -- "$2" "$folder/x.errors" || fail "$1: '$2' is not in: $(cat "$folder/x.errors")"
   }
   launch="mpirun -n 1"
@@ -101,7 +101,7 @@ programs() {
   share x "${plain[@]}" --checkpoint "$folder/none/x" : -n 1 "${plain[@]}" --checkpoint "$folder/none/x"
   refused "a checkpoint that cannot be written" '--checkpoint: cannot be written'
   launch="mpirun -n 2"
-  share x "$1/incontext-scores"
+  share x "$program" scores
   refused "a program that divides nothing" 'does not divide its work'
   if command -v mpirun.mpich >/dev/null && mpirun --version | grep -q "Open MPI"; then
     launch="mpirun.mpich -n 2"

@@ -14,9 +14,9 @@
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
-/// Attention by softmax after an elementwise map, by the online method (arXiv 1805.02867): each lane keeps the maximum of
-/// its scores so far and sums relative to it. When a block of keys raises the maximum, the lane's sums are scaled down to
-/// the new one.
+/// Attention by softmax after an elementwise map, by the online method (arXiv 1805.02867): each lane keeps the maximum
+/// of its scores so far and sums relative to it. When a block of keys raises the maximum, the lane's sums are scaled
+/// down to the new one.
 template <class Reader, class BatchTeam>
 struct SoftmaxBatch {
   using T = typename Reader::T;

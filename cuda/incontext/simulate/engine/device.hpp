@@ -11,7 +11,7 @@ namespace incontext::simulate {
 
 /// The instructions of the processor that this translation unit was compiled for: "AVX-512" (x86-64-v4), "AVX2"
 /// (x86-64-v3) or "plain". They change the speed of simulations and none of their digits.
-static constexpr const char* instructions() {  // static: a program and its editions must not share it
+static constexpr const char* instructions() {  // static: a program and its libraries must not share it
 #if defined(__AVX512F__)
   return "AVX-512";
 #elif defined(__AVX2__)

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/simulate/engine/rounding.hpp"
 
 /// Matrix algebra on the host that the simulators share.
@@ -12,9 +12,8 @@ namespace incontext::simulate::detail {
 
 /// The product a b by plain loops. The last bit of Eigen's product depends on the width of the vector unit, and the
 /// numbers that trials read must not.
-inline regression::Matrix<double> plain_product(const regression::Matrix<double>& a,
-                                                const regression::Matrix<double>& b) {
-  regression::Matrix<double> product = regression::Matrix<double>::Zero(a.rows(), b.cols());
+inline numerics::Matrix<double> plain_product(const numerics::Matrix<double>& a, const numerics::Matrix<double>& b) {
+  numerics::Matrix<double> product = numerics::Matrix<double>::Zero(a.rows(), b.cols());
   for (Eigen::Index i = 0; i < a.rows(); ++i) {
     for (Eigen::Index j = 0; j < b.cols(); ++j) {
       double sum = 0;
@@ -28,10 +27,10 @@ inline regression::Matrix<double> plain_product(const regression::Matrix<double>
 /// The lower triangular A with A A^T = covariance, by plain loops for the same reason. A pivot that is zero to the
 /// rounding of its own variance leaves its column zero, so a positive semidefinite covariance has a factor too, and
 /// variables may have any units.
-inline regression::Matrix<double> plain_cholesky(const regression::Matrix<double>& covariance) {
+inline numerics::Matrix<double> plain_cholesky(const numerics::Matrix<double>& covariance) {
   const Eigen::Index d = covariance.rows();
   const double rounding = 1e-14 * static_cast<double>(d);
-  regression::Matrix<double> factor = regression::Matrix<double>::Zero(d, d);
+  numerics::Matrix<double> factor = numerics::Matrix<double>::Zero(d, d);
   for (Eigen::Index j = 0; j < d; ++j) {
     for (Eigen::Index i = j; i < d; ++i) {
       double rest = covariance(i, j);
@@ -47,14 +46,14 @@ inline regression::Matrix<double> plain_cholesky(const regression::Matrix<double
 }
 
 /// The mean of the rows, by plain loops.
-inline regression::Vector<double> plain_mean(const regression::Matrix<double>& rows) {
-  const regression::Matrix<double> ones = regression::Matrix<double>::Ones(1, rows.rows());
+inline numerics::Vector<double> plain_mean(const numerics::Matrix<double>& rows) {
+  const numerics::Matrix<double> ones = numerics::Matrix<double>::Ones(1, rows.rows());
   return plain_product(ones, rows).transpose() / static_cast<double>(rows.rows());
 }
 
 /// The entries of a matrix by rows, as the trials read them.
 template <class T>
-std::vector<T> by_rows(const regression::Matrix<double>& matrix) {
+std::vector<T> by_rows(const numerics::Matrix<double>& matrix) {
   std::vector<T> numbers;
   numbers.reserve(static_cast<std::size_t>(matrix.size()));
   for (Eigen::Index i = 0; i < matrix.rows(); ++i) {
@@ -66,7 +65,7 @@ std::vector<T> by_rows(const regression::Matrix<double>& matrix) {
 /// The entries of a matrix by rows, refused if the largest is outside the range of T.
 template <class T>
 std::vector<T> held_by_rows(std::string_view where, std::string_view parameter,
-                            const regression::Matrix<double>& matrix) {
+                            const numerics::Matrix<double>& matrix) {
   const double largest = matrix.size() > 0 ? matrix.cwiseAbs().maxCoeff() : 0;
   require_holds<T>(where, parameter, largest, largest);
   return by_rows<T>(matrix);

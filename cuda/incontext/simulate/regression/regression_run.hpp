@@ -30,7 +30,7 @@ auto checked_grid(const std::vector<Map>& maps, std::int64_t context_length,
   constexpr bool is_softmax = !is_affine<Map>;
   const bool included = convention.query == regression::QueryToken::included;
   if (included && estimator != Estimator::literal) {
-    throw_invalid_argument(where, "estimator has no edition with the query among the tokens", "query included",
+    throw_invalid_argument(where, "estimator has no form with the query among the tokens", "query included",
                            "Estimator::literal");
   }
   if (is_softmax && estimator != Estimator::literal) {

@@ -9,7 +9,7 @@
 #include "incontext/classification/sparse_neighborhood.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 namespace incontext::classification::detail {
 
@@ -75,11 +75,11 @@ T integral_from_zero(std::string_view where, const T& scale, const T& most, cons
   using std::exp;
   using std::log;
   const T low = -log(T(T(4) - log(T(std::numeric_limits<T>::epsilon())))), width = log(most) - low;
-  return laws::integrate_bump<T>(where,
-                                 [&](const T& u) {
-                                   const T w = low + width * u, slope = exp(T(-w)), v = scale * exp(T(w - slope));
-                                   return T(width * (T(1) + slope) * v * f(v));
-                                 })
+  return numerics::integrate_bump<T>(where,
+                                     [&](const T& u) {
+                                       const T w = low + width * u, slope = exp(T(-w)), v = scale * exp(T(w - slope));
+                                       return T(width * (T(1) + slope) * v * f(v));
+                                     })
       .value;
 }
 

@@ -13,7 +13,7 @@
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/partition_function.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 /// Expectations of rational functions of the partition function as integrals over s = log t of its Laplace transform.
 namespace incontext::classification::detail {
@@ -135,8 +135,9 @@ class LocatedIntegrals {
     while (first + 1 < last && !(threshold < log_size[first + 1])) ++first;
     while (first + 1 < last && !(threshold < log_size[last - 1])) --last;
     const T low = grid_[first], width = grid_[last] - low;
-    return laws::integrate_bump<T>(
-               where, [&](const T& u) { return T(width * f(T(low + width * u))); }, laws::quadrature_tolerance<T>(), 17)
+    return numerics::integrate_bump<T>(
+               where, [&](const T& u) { return T(width * f(T(low + width * u))); }, numerics::quadrature_tolerance<T>(),
+               17)
         .value;
   }
 

@@ -12,7 +12,7 @@
 #include "incontext/classification/detail/angle_rule.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 /// The Laplace transform of the partition function of a Poisson neighborhood.
 namespace incontext::classification::detail {

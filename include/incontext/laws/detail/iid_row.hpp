@@ -14,7 +14,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/log_concave.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 /// Expectations over a row of n independent scores as integrals over one variable s. As 1 / Z^k is the integral over s
 /// of e^(k s) exp(-e^s Z) / Gamma(k), in which every score has a factor of its own, the expectation of a product of
@@ -42,15 +42,16 @@ T log_gumbel(const T& y) {
 /// int dy F_1(y) psi(y - exponent)^N: the expected share of a needle with the unnormalized weight e^exponent among N
 /// scores with the given log psi. The integrand peaks near `turn`, where psi^N begins to fall, or near 0.
 template <Real T, class Scores>
-Quadrature<T> needle_integral(std::string_view where, const Scores& noise, const T& noise_count, const T& exponent,
-                              const T& turn) {
+numerics::Quadrature<T> needle_integral(std::string_view where, const Scores& noise, const T& noise_count,
+                                        const T& exponent, const T& turn) {
   const auto log_density = [&](const T& y) { return T(log_gumbel(y) + noise_count * noise.log_psi(T(y - exponent))); };
   return integrate_log_concave<T>(where, log_density, turn < T(0) ? turn : T(0));
 }
 
 /// int dy F_1(y) (1 - psi(y - exponent)^N): the expected weight of the N scores together.
 template <Real T, class Scores>
-Quadrature<T> noise_integral(std::string_view where, const Scores& noise, const T& noise_count, const T& exponent) {
+numerics::Quadrature<T> noise_integral(std::string_view where, const Scores& noise, const T& noise_count,
+                                       const T& exponent) {
   using std::log;
   const auto log_density = [&](const T& y) {
     const T log_all_survive = noise_count * noise.log_psi(T(y - exponent));
@@ -94,9 +95,9 @@ class IidRow {
 
   /// Integral of f(moments, s). Not const, because it keeps the moments at its nodes for the next integral.
   template <class Function>
-  Quadrature<T> integrate(std::string_view where, const Function& f) {
+  numerics::Quadrature<T> integrate(std::string_view where, const Function& f) {
     const T width = interval_.upper - interval_.lower;
-    return integrate_bump<T>(
+    return numerics::integrate_bump<T>(
         where,
         [&](const T& u) {
           const T s = interval_.lower + width * u;
@@ -104,7 +105,7 @@ class IidRow {
           if (!node) node = scores_.moments(s);
           return T(width * f(*node, s));
         },
-        quadrature_tolerance<T>(), halvings);
+        numerics::quadrature_tolerance<T>(), halvings);
   }
 
  private:

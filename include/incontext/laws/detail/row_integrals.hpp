@@ -10,9 +10,8 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/sampled_scores.hpp"
-#include "incontext/laws/joint_quadrature.hpp"
 #include "incontext/laws/log_concave.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 namespace incontext::laws {
 
@@ -42,7 +41,7 @@ StandardRow<T> integrate_row(const Scores& scores, const T& count, const T& star
   Interval<T> interval = log_concave_support(log_density, T(start / scale), negligible_drop<T>());
   interval = {T(scale * interval.lower), T(scale * interval.upper)};
   const T width = interval.upper - interval.lower;
-  const auto row = sum_bumps(
+  const auto row = numerics::sum_bumps(
       [&](const T& u) {
         const ScoreBlocks<T> m = scores(T(interval.lower + width * u));
         const T one = width * count * exp(T(others * m.log_psi));
@@ -53,13 +52,13 @@ StandardRow<T> integrate_row(const Scores& scores, const T& count, const T& star
                                 // E (sum p)^2 = 1
                                 T(one * m.second + two * m.first * m.first), T(two * m.first_steep * m.first)};
       },
-      std::array<T, 6>{}, quadrature_tolerance<T>(),
+      std::array<T, 6>{}, numerics::quadrature_tolerance<T>(),
       // the slope may average to nothing
       [](std::size_t k) { return k == 1 ? std::size_t{5} : k; });
   T worst = math::magnitude(T(row.value[4] - T(1)));
   for (const std::size_t k : {std::size_t{0}, std::size_t{2}, std::size_t{4}})
     worst = std::max(worst, T(row.change[k] / row.size[k]));
-  if (!(row.worst <= quadrature_tolerance<T>())) worst = row.worst;
+  if (!(row.worst <= numerics::quadrature_tolerance<T>())) worst = row.worst;
   return {row.value[0], row.value[1], row.value[2], row.value[3], worst};
 }
 
@@ -81,7 +80,7 @@ NeedleRow<T> integrate_needle_row(const Scores& scores, const T& count, const T&
   };
   const Interval<T> interval = log_concave_support(log_density, start, negligible_drop<T>());
   const T width = interval.upper - interval.lower;
-  const auto row = sum_bumps(
+  const auto row = numerics::sum_bumps(
       [&](const T& u) {
         const T s = interval.lower + width * u;
         const ScoreBlocks<T> m = scores(s);
@@ -91,11 +90,11 @@ NeedleRow<T> integrate_needle_row(const Scores& scores, const T& count, const T&
         return std::array<T, 4>{T(all + one * m.second), T(all + m.first_slope * (pairs * m.first + one * needle)),
                                 T(all + one * m.second_square + pairs * m.first_score * m.first_score), all};
       },
-      std::array<T, 4>{}, quadrature_tolerance<T>());
+      std::array<T, 4>{}, numerics::quadrature_tolerance<T>());
   // beside the integral that is 1: moments are needed to an absolute precision, however small they are
   T worst = math::magnitude(T(row.value[3] - T(1)));
   for (const T& change : row.change) worst = std::max(worst, change);
-  if (!(row.worst <= quadrature_tolerance<T>())) worst = row.worst;
+  if (!(row.worst <= numerics::quadrature_tolerance<T>())) worst = row.worst;
   const auto moment = [&](std::size_t k) { return T(row.value[k] - row.value[3]); };
   return {moment(0), moment(1), moment(2), worst};
 }

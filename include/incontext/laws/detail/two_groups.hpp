@@ -15,7 +15,7 @@
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/log_concave.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 namespace incontext::laws {
 
@@ -54,9 +54,9 @@ class TwoGroups {
 
   /// int ds f(moments of both groups at s). Not const: it keeps the moments of its nodes for the next integral.
   template <class Function>
-  Quadrature<T> integrate(std::string_view where, const Function& f) {
+  numerics::Quadrature<T> integrate(std::string_view where, const Function& f) {
     const T width = interval_.upper - interval_.lower;
-    return integrate_bump<T>(
+    return numerics::integrate_bump<T>(
         where,
         [&](const T& u) {
           const T s = interval_.lower + width * u;
@@ -66,7 +66,7 @@ class TwoGroups {
           }
           return T(width * f(*node));
         },
-        quadrature_tolerance<T>(), halvings);
+        numerics::quadrature_tolerance<T>(), halvings);
   }
 
   /// Ordered tuples of `own` distinct tokens of group k and `other` of the other one, all others left alone.

@@ -14,7 +14,7 @@
 #include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/weight_search.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 
 namespace incontext::laws::detail {
 

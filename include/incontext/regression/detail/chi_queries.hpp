@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "incontext/core/math.hpp"
-#include "incontext/laws/quadrature.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/linear_task.hpp"
 

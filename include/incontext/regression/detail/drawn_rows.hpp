@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "incontext/core/math.hpp"
-#include "incontext/laws/quadrature.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/scoring/checked.hpp"
@@ -79,9 +79,9 @@ class DrawnRows {
 
 /// The average over the query of noise (1 + v^2 E sum p^2) + E |sum p b|^2, with values(q) the b of query q.
 template <Real T, class Map, class Values>
-laws::Quadrature<T> average_over_rows(std::string_view where, const Attention<T>& attention, const Matrix<T>& rows,
-                                      std::int64_t context_length, const Map& map, const T& noise,
-                                      const Values& values) {
+numerics::Quadrature<T> average_over_rows(std::string_view where, const Attention<T>& attention, const Matrix<T>& rows,
+                                          std::int64_t context_length, const Map& map, const T& noise,
+                                          const Values& values) {
   scoring::require_valid(map);
   const auto phi = map.elementwise(static_cast<std::ptrdiff_t>(context_length));
   if (!phi.in_domain()) {
@@ -90,7 +90,7 @@ laws::Quadrature<T> average_over_rows(std::string_view where, const Attention<T>
   }
   const DrawnRows<T> drawn(rows.rows(), context_length);
   const T v = attention.label_value, n = math::from_count<T>(rows.rows());
-  laws::Quadrature<T> error{T(0.0), T(0.0)};
+  numerics::Quadrature<T> error{T(0.0), T(0.0)};
   for (Eigen::Index q = 0; q < rows.rows(); ++q) {
     Vector<T> exponents = rows * (attention.key_query * rows.row(q).transpose());
     for (Eigen::Index i = 0; i < exponents.size(); ++i) exponents(i) = phi.value(exponents(i));
@@ -99,9 +99,9 @@ laws::Quadrature<T> average_over_rows(std::string_view where, const Attention<T>
     error.value += value / n;
     error.error_estimate += value * row.error_estimate / n;
   }
-  if (!(error.error_estimate <= laws::quadrature_tolerance<T>() * error.value)) {
-    throw laws::QuadratureError(where, static_cast<double>(T(error.error_estimate / error.value)),
-                                static_cast<double>(laws::quadrature_tolerance<T>()));
+  if (!(error.error_estimate <= numerics::quadrature_tolerance<T>() * error.value)) {
+    throw numerics::QuadratureError(where, static_cast<double>(T(error.error_estimate / error.value)),
+                                    static_cast<double>(numerics::quadrature_tolerance<T>()));
   }
   return error;
 }

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "incontext/core/math.hpp"
-#include "incontext/laws/quadrature.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/detail/weighted_chi_square.hpp"
@@ -67,9 +67,9 @@ void require_shift_invariance(std::string_view where, const LinearTask<T>& task)
 /// The query's own score is a function of its scores' variance only if the white scores' matrix is a multiple of I;
 /// then the error is that of the isotropic family with the labels' variance.
 template <Real T, class Map>
-laws::Quadrature<T> query_included_softmax_error(std::string_view where, const Attention<T>& attention,
-                                                 const LinearTask<T>& task, std::int64_t context_length, const Map& map,
-                                                 const T& tolerance) {
+numerics::Quadrature<T> query_included_softmax_error(std::string_view where, const Attention<T>& attention,
+                                                     const LinearTask<T>& task, std::int64_t context_length,
+                                                     const Map& map, const T& tolerance) {
   require_softmax_domain(where, attention, task, context_length);
   const auto white = white_attention(attention, task);
   const T d = math::from_count<T>(task.dimension()), gain = white.key_query.trace() / d;

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "incontext/core/math.hpp"
-#include "incontext/laws/joint_quadrature.hpp"
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/detail/weighted_chi_square_fourth.hpp"
@@ -68,7 +68,7 @@ SoftmaxAverages<T> softmax_averages(std::string_view where, const Rows& rows, co
   const T width = interval.upper - interval.lower;
   const bool about_reference = reference < T(0.0) || T(0.0) < reference;
   const std::size_t block = WeightedChiSquareFourth<T>::count(eigenvalues.size());
-  const auto sums = laws::integrate_bumps(
+  const auto sums = numerics::integrate_bumps(
       where,
       [&](const T& u) {
         const QueryMoments<T> query = law(T(interval.lower + width * u));
@@ -80,7 +80,7 @@ SoftmaxAverages<T> softmax_averages(std::string_view where, const Rows& rows, co
         }
         return values;
       },
-      std::vector<T>(1 + 3 * block, T(0.0)), laws::quadrature_tolerance<T>());
+      std::vector<T>(1 + 3 * block, T(0.0)), numerics::quadrature_tolerance<T>());
   const auto part = [&](std::size_t k) {
     return unpacked<T>(sums.value, 1 + k * block, eigenvalues.size(), sums.value[0]);
   };

@@ -6,10 +6,9 @@
 
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/joint_quadrature.hpp"
 #include "incontext/laws/log_concave.hpp"
-#include "incontext/laws/quadrature.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 /// The error of true softmax attention given the query, averaged over it: docs/theory/regression.md#softmax-error.
@@ -98,19 +97,19 @@ Departures<T> departures(const Rows& rows, const Row& row, const T& deviation, b
 
 /// The rows' own error estimates are averaged with the integrand's size. Throws above the tolerance, with the value.
 template <class Rows, class Law, Real T>
-laws::Quadrature<T> average_over_queries(std::string_view where, const Rows& rows, const Law& law,
-                                         const QueryTerms<T>& terms, const T& tolerance) {
+numerics::Quadrature<T> average_over_queries(std::string_view where, const Rows& rows, const Law& law,
+                                             const QueryTerms<T>& terms, const T& tolerance) {
   const auto interval = laws::log_concave_support([&](const T& u) { return law.log_density(u); }, law.start(),
                                                   laws::negligible_drop<T>());
   const T width = interval.upper - interval.lower;
   const bool about_reference = terms.reference < T(0) || T(0) < terms.reference;
   T row_error = T(0), size = T(0);
-  const auto sums = laws::sum_bumps(
+  const auto sums = numerics::sum_bumps(
       [&](const T& u) {
         const QueryDensity<T> query = law(T(interval.lower + width * u));
         const auto row = rows(query.deviation);
         if (!math::is_finite(row.ipr)) {  // the map changes too fast here, and another panel of queries would not help
-          throw laws::QuadratureError(where, 1, static_cast<double>(tolerance));
+          throw numerics::QuadratureError(where, 1, static_cast<double>(tolerance));
         }
         const auto off = departures(rows, row, query.deviation, about_reference);
         const T term = width * (terms.value_variance * row.ipr * query.density + T(2) * off.mean * query.linear -
@@ -121,12 +120,12 @@ laws::Quadrature<T> average_over_queries(std::string_view where, const Rows& row
       },
       std::array<T, 2>{}, tolerance);
   const T mass = sums.value[0], of_rows = T(0) < size ? T(row_error / size) : T(0);
-  const laws::Quadrature<T> error{T(terms.without_context + sums.value[1] / mass),
-                                  T((sums.change[1] + sums.size[1] * (of_rows + sums.change[0] / mass)) / mass)};
+  const numerics::Quadrature<T> error{T(terms.without_context + sums.value[1] / mass),
+                                      T((sums.change[1] + sums.size[1] * (of_rows + sums.change[0] / mass)) / mass)};
   const T worst = sums.worst <= of_rows ? of_rows : sums.worst;
   if (worst <= tolerance) return error;
-  throw laws::QuadratureError(where, static_cast<double>(worst), static_cast<double>(tolerance),
-                              {static_cast<double>(error.value), static_cast<double>(error.error_estimate)});
+  throw numerics::QuadratureError(where, static_cast<double>(worst), static_cast<double>(tolerance),
+                                  {static_cast<double>(error.value), static_cast<double>(error.error_estimate)});
 }
 
 }  // namespace incontext::regression::detail

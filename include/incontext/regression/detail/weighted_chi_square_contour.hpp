@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "incontext/core/math.hpp"
-#include "incontext/laws/joint_quadrature.hpp"
 #include "incontext/laws/log_concave.hpp"
+#include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
@@ -116,13 +116,13 @@ class WeightedChiSquareContour {
     T reach = sqrt(T(T(2.0) * drop / (saddle.slopes.sum() * c)));
     for (T shorter = reach * T(0.75); log_size(shorter, c, q, saddle) < -drop; shorter = shorter * T(0.75))
       reach = shorter;
-    const auto sums = laws::integrate_bumps(
+    const auto sums = numerics::integrate_bumps(
         where_,
         [&](const T& unit) {
           const T t = reach * (T(2.0) * unit - T(1.0));
           return values(node(t, c, q, saddle, T(reach / (T(2.0) * math::pi<T>()))));
         },
-        zero, laws::quadrature_tolerance<T>());
+        zero, numerics::quadrature_tolerance<T>());
     return sums.value;
   }
 

@@ -3,13 +3,13 @@
 #include <Eigen/Core>
 #include <span>
 
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/training/learned_map.hpp"
 
 namespace incontext::training::detail {
 
-using regression::Matrix;
+using numerics::Matrix;
 
 /// Causal attention of several heads over a block of sequences, forward and back. Token t of a sequence sees the tokens
 /// up to t, so that its row of scores has t + 1 entries.

@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "incontext/core/real.hpp"
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::training::detail {
 
-using regression::Matrix;
-using regression::Vector;
+using numerics::Matrix;
+using numerics::Vector;
 
 /// What is added to the variance, as in PyTorch.
 inline constexpr double layer_norm_epsilon = 1e-5;

@@ -5,7 +5,7 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/regression/linear_algebra.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
 
 namespace incontext::training {
@@ -21,7 +21,7 @@ struct LayerGradients;
 /// One pass through a layer of attention, without its scoring map.
 namespace incontext::training::detail {
 
-using regression::Matrix;
+using numerics::Matrix;
 
 template <Real T>
 void require_layer(const Matrix<T>& tokens, const Matrix<T>& queries, const LayerWeights<T>& layer,

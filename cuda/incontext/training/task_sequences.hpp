@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "incontext/random/philox.hpp"
+#include "incontext/random/streams.hpp"
+#include "incontext/simulate/rows/task_streams.hpp"
+#include "incontext/training/sequence_training.hpp"
+
+/// The tasks of arXiv 2508.14685 as sequences to train on. One token holds what the paper spreads over three tokens:
+/// the previous pair and the question.
+namespace incontext::training {
+
+/// The features of a token of the affine task: x_t, the previous pair, and whether there is one.
+enum AffineFeature { affine_input, previous_input, previous_label, has_previous, affine_features };
+
+/// Sequences of the affine task: token t asks for y_t and shows (x_(t-1), y_(t-1)), so that attention to the tokens up
+/// to t reads every pair before t. The loss is the mean over t.
+///
+/// Source    arXiv 2508.14685, eq. 1, where x and y are tokens of their own.
+/// Shapes    AffineFeature::affine_features features, one output.
+/// Units     of the labels.
+/// Accuracy  the draws are those of simulate::AffineSequences: tests/training/sampled/sequence_training.cpp.
+/// Random    as simulate::AffineSequences.
+template <class T>
+SequenceStream<T> affine_sequences(const simulate::AffineSequences<T>& task, std::int64_t training_length) {
+  return {.loss = training::SequenceLoss::squared_error,
+          .length = [training_length](std::int64_t) { return training_length; },
+          .draw =
+              [task](std::uint64_t index, std::int64_t length, training::SequenceExamples<T>& examples,
+                     Eigen::Index first) {
+                std::vector<T> inputs(static_cast<std::size_t>(length)), labels(inputs.size());
+                task.draw(index, length, inputs.data(), labels.data());
+                for (std::int64_t t = 0; t < length; ++t) {
+                  auto token = examples.features.col(first + t);
+                  token[affine_input] = inputs[static_cast<std::size_t>(t)];
+                  examples.targets(0, first + t) = labels[static_cast<std::size_t>(t)];
+                  examples.weights[first + t] = T(1) / static_cast<T>(length);
+                  if (t == 0) continue;
+                  token[previous_input] = inputs[static_cast<std::size_t>(t - 1)];
+                  token[previous_label] = labels[static_cast<std::size_t>(t - 1)];
+                  token[has_previous] = T(1);
+                }
+              }};
+}
+
+namespace detail {
+
+/// Gives all numbers one sign; in sequences of odd index, one number at a random place then gets the other sign.
+template <class T>
+void leave_one_exception(std::uint64_t seed, std::uint64_t index, int sign, std::vector<T>& inputs) {
+  std::uint32_t words[4];
+  random::philox(seed, {index, 0, random::StreamTag(random::TaskStream::quantifier).part(1).number()}, words);
+  const std::size_t place = std::size_t{words[0]} * inputs.size() >> 32;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const T size = inputs[i] < T(0) ? T(-inputs[i]) : inputs[i];
+    inputs[i] = (sign > 0) == (index % 2 == 1 && i == place) ? T(-size) : size;
+  }
+}
+
+}  // namespace detail
+
+/// Which statement about the numbers up to a token is to be judged.
+enum class Quantifier { every, some };
+
+/// The features of a token of the quantifier task: x_t and a constant.
+enum QuantifierFeature { quantifier_input, constant_feature, quantifier_features };
+
+/// The numbers of the quantifier task. With independent signs, as in the paper, nearly all long sequences have the same
+/// answer: all of i numbers are positive with probability 2^-i. With one exception, all numbers are positive ("every")
+/// or negative ("some"), but every sequence of odd index has one number of the other sign at a random place. So half of
+/// the last answers are yes at any length.
+enum class QuantifierNumbers { independent, one_exception };
+
+/// Sequences of the quantifier task: token t shows x_t and asks whether all, or any, of x_1 ... x_t are positive. Class
+/// 1 is yes. The loss is the mean over t. Earlier answers are not shown: the answer would follow from the last of them
+/// and x_t.
+///
+/// Source    arXiv 2508.14685, Sec. 3, where earlier answers are in the prompt.
+/// Shapes    QuantifierFeature::quantifier_features features, two outputs.
+/// Units     nats.
+/// Accuracy  the draws are those of simulate::QuantifierSequences: tests/training/sampled/sequence_training.cpp.
+/// Random    as simulate::QuantifierSequences; the exception's place has part 1 of its stream.
+template <class T>
+SequenceStream<T> quantifier_sequences(const simulate::QuantifierSequences<T>& task, Quantifier quantifier,
+                                       QuantifierNumbers numbers, std::int64_t training_length) {
+  return {
+      .loss = training::SequenceLoss::cross_entropy,
+      .length = [training_length](std::int64_t) { return training_length; },
+      .draw =
+          [=](std::uint64_t index, std::int64_t length, training::SequenceExamples<T>& examples, Eigen::Index first) {
+            std::vector<T> inputs(static_cast<std::size_t>(length));
+            std::vector<int> every(inputs.size()), some(inputs.size());
+            task.draw(index, length, inputs.data(), every.data(), some.data());
+            if (numbers == QuantifierNumbers::one_exception) {
+              detail::leave_one_exception(task.seed, index, quantifier == Quantifier::every ? 1 : -1, inputs);
+            }
+            bool all = true, any = false;
+            for (std::int64_t t = 0; t < length; ++t) {
+              const T input = inputs[static_cast<std::size_t>(t)];
+              all = all && T(0) < input;
+              any = any || T(0) < input;
+              examples.features(quantifier_input, first + t) = input;
+              examples.features(constant_feature, first + t) = T(1);
+              examples.targets((quantifier == Quantifier::every ? all : any) ? 1 : 0, first + t) = T(1);
+              examples.weights[first + t] = T(1) / static_cast<T>(length);
+            }
+          }};
+}
+
+}  // namespace incontext::training

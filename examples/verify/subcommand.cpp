@@ -1,0 +1,93 @@
+// incontext verify: every claim of the five papers on trial. It runs other subcommands, reads their reports, and
+// decides about each claim with one family of all rows.
+
+#include "examples/incontext/subcommand.hpp"
+#include "examples/verify/edition.hpp"
+#include "examples/verify/options.hpp"
+#include "examples/verify/pages.hpp"
+#include "examples/verify/soak.hpp"
+#include "examples/verify/tables.hpp"
+
+namespace incontext::examples::verify {
+
+namespace {
+
+/// The rows are for machines; the text has a line per claim.
+bool has_rows(const VerifyOptions& o) { return o.output.format != Format::table; }
+
+/// The page and the Markdown, as --output's report: that of a stopped run does not replace an older one.
+void write_pages(const Ledger& ledger, const VerifyOptions& o, const std::string& command) {
+  const RunNotes notes{.command = command, .seed = o.seed, .edition = o.edition, .page = o.page};
+  const auto target = [&](const std::string& file) {
+    return ledger.complete || o.output.replace_by_partial ? file : partial_file(file);
+  };
+  if (!o.page.empty()) write_file(target(o.page), html_of(ledger, o.registry, notes), "--page");
+  if (!o.markdown.empty()) write_file(target(o.markdown), markdown_of(ledger, o.registry, notes), "--markdown");
+}
+
+int run_ledger(VerifyOptions& o, Report report) {
+  const Interrupts interrupts;
+  const std::vector<Claim> claims = claims_of(o);
+  Ledger ledger =
+      ledger_of(claims, do_runs(with_seed(needed_runs(o.registry, claims, o.edition), o.seed), o, interrupts));
+  const std::vector<Draw> again = repeated(ledger.runs_to_repeat(), o);
+  if (!again.empty() && interrupts.count() == 0) {
+    ledger = with_another_seed(std::move(ledger), do_runs(again, o, interrupts));
+  }
+  ledger.complete = interrupts.count() == 0;
+  write_pages(ledger, o, report.command);
+  report.tables.push_back(claims_table(ledger, o.registry));
+  if (has_rows(o)) {
+    report.tables.push_back(groups_table(ledger));
+    report.tables.push_back(rows_table(ledger));
+    report.tables.push_back(runs_table(ledger));
+  }
+  report.verdict = verdict_of(ledger);
+  report.run.complete = ledger.complete;
+  report.run.seed = o.seed;
+  return deliver(std::move(report), o.output);
+}
+
+int run_soak(VerifyOptions& o, Report report) {
+  const Interrupts interrupts;
+  Soak result = soak(claims_of(o), o, interrupts);
+  report.tables.push_back(std::move(result.table));
+  report.verdict = std::move(result.verdict);
+  report.run.complete = interrupts.count() == 0;
+  report.run.seed = o.seed;
+  return deliver(std::move(report), o.output);
+}
+
+int run(const CLI::App& app, VerifyOptions& o) {
+  Report report = report_on(app, complete(app, o));
+  if (o.soak > 0) return run_soak(o, std::move(report));
+  if (!o.list) return run_ledger(o, std::move(report));
+  report.tables.push_back(list_table(claims_of(o), o.registry));
+  return deliver(std::move(report), o.output);
+}
+
+}  // namespace
+
+Subcommand subcommand() {
+  const auto options = std::make_shared<VerifyOptions>();
+  return {.name = "verify",
+          .question = "Which claims of the five papers hold?",
+          .description =
+              "The claims of the five papers on trial. Runs other subcommands, a few at a time, reads their reports, "
+              "and\n"
+              "decides about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition "
+              "are\n"
+              "one family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is "
+              "rejected\n"
+              "is tried again with another seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
+              std::string(exit_codes_help),
+          .footer =
+              "\nExamples:\n"
+              "  incontext verify --page ledger.html\n"
+              "  incontext verify --claim temperature/theorem-4.2,normsoftmax/figure-5\n"
+              "  incontext verify --paper 2501.19399 --edition full --output ssmax.json\n",
+          .add_options = [options](CLI::App& app) { add_verify_options(app, *options); },
+          .body = [options](const CLI::App& app) { return run(app, *options); }};
+}
+
+}  // namespace incontext::examples::verify
