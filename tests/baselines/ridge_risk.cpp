@@ -20,7 +20,7 @@ using namespace baselines;
 namespace {
 
 /// The squared error on one query of ridge regression on one context, all drawn.
-double drawn_error(std::int64_t examples, std::int64_t dimension, const IsotropicTask<double>& task, double penalty,
+double drawn_error(std::int64_t examples, std::int64_t dimension, const TaskVariances<double>& task, double penalty,
                    std::mt19937_64& engine) {
   std::normal_distribution<double> normal;
   const auto draw = [&](Eigen::Index size) {
@@ -40,7 +40,7 @@ double drawn_error(std::int64_t examples, std::int64_t dimension, const Isotropi
 }  // namespace
 
 TEST_CASE("ridge regression on drawn contexts has this error; the limit has not", "[statistics]") {
-  const IsotropicTask<double> task{.noise_variance = 0.1, .task_variance = 0.05};
+  const TaskVariances<double> task{.noise_variance = 0.1, .task_variance = 0.05};
   // 3 comparisons at |z| <= 5
   for (const double factor : {0.2, 1.0, 4.0}) {
     const double penalty = factor * task.noise_variance / task.task_variance;
@@ -67,7 +67,7 @@ TEST_CASE("the limit for large d and l is off by 5.8% at l = d = 20, and by a qu
 }
 
 TEST_CASE("the Bayes risk is ridge regression's least error") {
-  const IsotropicTask<double> task{.noise_variance = 0.3, .task_variance = 0.2};
+  const TaskVariances<double> task{.noise_variance = 0.3, .task_variance = 0.2};
   for (const auto& [examples, dimension] : {std::pair{3, 5}, std::pair{8, 8}, std::pair{30, 6}}) {
     const WishartSpectrum<double> spectrum(examples, dimension);
     const double best = bayes_risk(spectrum, task);
@@ -79,7 +79,7 @@ TEST_CASE("the Bayes risk is ridge regression's least error") {
 }
 
 TEST_CASE("least squares is ridge regression of no penalty") {
-  const IsotropicTask<double> task{.noise_variance = 0.3, .task_variance = 0.2};
+  const TaskVariances<double> task{.noise_variance = 0.3, .task_variance = 0.2};
   for (const auto& [examples, dimension] : {std::pair{3, 5}, std::pair{4, 12}, std::pair{8, 5}, std::pair{60, 6}}) {
     const WishartSpectrum<double> spectrum(examples, dimension);
     CHECK(relative(ridge_risk(spectrum, task, 0.0), least_squares_risk(examples, dimension, task)) < 1e-12);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "incontext/baselines/isotropic_task.hpp"
+#include "incontext/baselines/task_variances.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
@@ -32,8 +32,8 @@ namespace incontext::baselines {
 ///           above eps times the dimension; below it means of 1/x^2 may not exist.
 /// Runs on   host
 template <Real T>
-T ridge_risk(const WishartSpectrum<T>& spectrum, const IsotropicTask<T>& task, const T& penalty) {
-  require_isotropic_task("ridge_risk", task);
+T ridge_risk(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task, const T& penalty) {
+  require_task_variances("ridge_risk", task);
   require_non_negative("ridge_risk", "penalty", penalty);
   const T& noise = task.noise_variance;
   const T& prior = task.task_variance;
@@ -63,8 +63,8 @@ T ridge_risk(const WishartSpectrum<T>& spectrum, const IsotropicTask<T>& task, c
 /// Accuracy  as ridge_risk.
 /// Runs on   host
 template <Real T>
-T bayes_risk(const WishartSpectrum<T>& spectrum, const IsotropicTask<T>& task) {
-  require_isotropic_task("bayes_risk", task);
+T bayes_risk(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task) {
+  require_task_variances("bayes_risk", task);
   const T& noise = task.noise_variance;
   const T& prior = task.task_variance;
   // noise psi^2 / (psi^2 x + noise), which is finite where the prior or the noise is 0
@@ -87,10 +87,10 @@ T bayes_risk(const WishartSpectrum<T>& spectrum, const IsotropicTask<T>& task) {
 /// Accuracy  4 eps (tests/baselines/ridge_risk.cpp).
 /// Runs on   host
 template <Real T>
-T least_squares_risk(std::int64_t examples, std::int64_t dimension, const IsotropicTask<T>& task) {
+T least_squares_risk(std::int64_t examples, std::int64_t dimension, const TaskVariances<T>& task) {
   require_at_least("least_squares_risk", "examples", examples, std::int64_t{0});
   require_at_least("least_squares_risk", "dimension", dimension, std::int64_t{1});
-  require_isotropic_task("least_squares_risk", task);
+  require_task_variances("least_squares_risk", task);
   const T unseen = task.task_variance * math::from_count<T>(dimension > examples ? dimension - examples : 0);
   const std::int64_t apart = dimension > examples ? dimension - examples : examples - dimension;
   if (examples == 0 || !(task.noise_variance > T(0))) return task.noise_variance + unseen;
@@ -115,8 +115,8 @@ T least_squares_risk(std::int64_t examples, std::int64_t dimension, const Isotro
 /// Accuracy  as ridge_risk.
 /// Runs on   host
 template <Real T>
-T mutual_information(const WishartSpectrum<T>& spectrum, const IsotropicTask<T>& task) {
-  require_isotropic_task("mutual_information", task);
+T mutual_information(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task) {
+  require_task_variances("mutual_information", task);
   require_positive("mutual_information", "noise_variance", task.noise_variance);
   using std::log1p;
   const T ratio = task.task_variance / task.noise_variance;
