@@ -10,7 +10,7 @@ endif()
 
 # The ledger's parts, without their program; where its TOML reader is missing, without their tests.
 file(GLOB _ledger CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/verify/*.cpp")
-list(FILTER _ledger EXCLUDE REGEX "/options\\.cpp$")
+list(FILTER _ledger EXCLUDE REGEX "/(options|subcommand)\\.cpp$")
 incontext_find(tomlplusplus CONFIG)
 if(TARGET tomlplusplus::tomlplusplus)
   list(APPEND _ledger "${PROJECT_BINARY_DIR}/examples/embedded_claims.cpp")

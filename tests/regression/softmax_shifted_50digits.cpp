@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "incontext/laws/standard_row.hpp"
-#include "incontext/regression/detail/weighted_chi_square.hpp"
+#include "incontext/regression/softmax_error.hpp"
 #include "incontext/regression/softmax_rows_error.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "regression/real_types.hpp"

@@ -1,4 +1,4 @@
-#include "incontext/training/detail/weighted_columns.hpp"
+#include "incontext/training/detail/reasoning_pass.hpp"
 
 #include <vector>
 

@@ -1,8 +1,13 @@
 #pragma once
 
-#include "incontext/apply/detail/apply_to_rows.hpp"
+#include <cstdint>
+#include <string_view>
+
+#include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/options.hpp"
+#include "incontext/core/host_device.hpp"
 #include "incontext/scoring/scoring.hpp"
+#include "incontext/scoring/shared_softmax.hpp"
 
 namespace incontext::apply {
 
@@ -22,9 +27,7 @@ namespace incontext::apply {
 ///           one for others)
 template <scoring::Scoring Map>
 void weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
-             scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {
-  detail::apply_to_rows<detail::Weights>("apply::weights", map, scores, scores, out, options);
-}
+             scoring::MatrixView<typename Map::value_type> out, const Options& options = {});
 
 /// Jacobian times a direction, row by row.
 ///
@@ -38,9 +41,7 @@ void weights(const Map& map, scoring::MatrixView<const typename Map::value_type>
 template <scoring::Scoring Map>
 void jvp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
          scoring::MatrixView<const typename Map::value_type> direction,
-         scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {
-  detail::apply_to_rows<detail::Jvp>("apply::jvp", map, scores, direction, out, options);
-}
+         scoring::MatrixView<typename Map::value_type> out, const Options& options = {});
 
 /// Transposed Jacobian times a cotangent, row by row.
 ///
@@ -54,7 +55,168 @@ void jvp(const Map& map, scoring::MatrixView<const typename Map::value_type> sco
 template <scoring::Scoring Map>
 void vjp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
          scoring::MatrixView<const typename Map::value_type> cotangent,
-         scoring::MatrixView<typename Map::value_type> out, const Options& options = {}) {
+         scoring::MatrixView<typename Map::value_type> out, const Options& options = {});
+
+// The map, or one of its derivatives, on every row of a matrix.
+namespace detail {
+
+struct Weights {
+  static constexpr std::string_view task = "weights of rows";
+  template <class Map, class T>
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T>, Row<T> out) const {
+    weights(map, scores, out);
+  }
+  template <class Map, class Threads, class T>
+  INCONTEXT_HD bool operator()(const Map& map, const Threads& threads, Row<const T> scores, Row<const T>,
+                               Row<T> out) const {
+    return scoring::weights_by_threads(map, threads, scores, out);
+  }
+};
+
+struct Jvp {
+  static constexpr std::string_view task = "derivatives of rows";
+  template <class Map, class T>
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T> direction, Row<T> out) const {
+    jvp(map, scores, direction, out);
+  }
+  template <class Map, class Threads, class T>
+  INCONTEXT_HD bool operator()(const Map& map, const Threads& threads, Row<const T> scores, Row<const T> direction,
+                               Row<T> out) const {
+    return scoring::jvp_by_threads(map, threads, scores, direction, out);
+  }
+};
+
+struct Vjp {
+  static constexpr std::string_view task = "derivatives of rows";
+  template <class Map, class T>
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T> cotangent, Row<T> out) const {
+    vjp(map, scores, cotangent, out);
+  }
+  template <class Map, class Threads, class T>
+  INCONTEXT_HD bool operator()(const Map& map, const Threads& threads, Row<const T> scores, Row<const T> cotangent,
+                               Row<T> out) const {
+    return scoring::vjp_by_threads(map, threads, scores, cotangent, out);
+  }
+};
+
+/// Whether sixteen threads of a GPU work on a row together. Otherwise each thread has a row of its own, and neighboring
+/// threads read neighboring memory only if the matrix is stored column by column.
+template <class System, class Map>
+inline constexpr bool shares_rows = System::lanes == 1 && scoring::SharedSoftmax<Map>;
+template <class System, class Map>
+inline constexpr Order order_for = System::lanes > 1 || shares_rows<System, Map> ? Order::by_rows : Order::by_columns;
+
+/// The work on one row. It is a named functor so that nvcc needs no extended lambdas.
+template <class Map, class Work>
+struct ApplyToRow {
+  using T = typename Map::value_type;
+  static constexpr std::string_view task = Work::task;
+  Map map;
+  MatrixView<const T> scores;
+  MatrixView<const T> other;  // direction or cotangent; the scores again where there is none
+  MatrixView<T> out;
+  VisibleKeys visible;
+  bool folded;                      // long and short rows of a causal mask alternate, so that threads get equal shares
+  std::uint8_t* is_left = nullptr;  // which rows sixteen threads leave to one
+
+  INCONTEXT_HD void operator()(std::int64_t index) const {
+    const std::int64_t i = row_of(index), seen = visible(i);
+    const Row<T> row = out.row(i);
+    Work{}(map, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
+    for (std::int64_t j = seen; j < row.size; ++j) row[j] = T(0);
+  }
+
+  /// By sixteen threads of a GPU.
+  template <class Threads>
+  INCONTEXT_HD void operator()(std::int64_t index, const Threads& threads) const {
+    const std::int64_t i = row_of(index), seen = visible(i);
+    const Row<T> row = out.row(i);
+    const bool is_written = Work{}(map, threads, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
+    if (threads.lane() == 0) is_left[index] = is_written ? 0 : 1;
+    for (std::int64_t j = seen + threads.lane(); j < row.size; j += Threads::lanes) row[j] = T(0);
+  }
+
+  INCONTEXT_HD std::int64_t row_of(std::int64_t index) const {
+    if (!folded) return index;
+    return index % 2 == 0 ? index / 2 : scores.rows - 1 - index / 2;
+  }
+};
+
+/// The rows that sixteen threads have left.
+template <class Function>
+struct EachLeft {
+  static constexpr std::string_view task = Function::task;
+  Function function;
+  INCONTEXT_HD void operator()(std::int64_t index) const {
+    if (function.is_left[index] != 0) function(index);
+  }
+};
+
+/// Calls function(index) for every row, on a GPU also by sixteen threads: first those, then one where they left a row.
+template <class System, bool is_shared, class Function>
+void for_each_row(std::int64_t rows, const simulate::detail::Workers& workers, Function function) {
+  if constexpr (is_shared) {
+    typename System::template Memory<std::uint8_t> is_left;
+    is_left.resize(static_cast<std::size_t>(rows));
+    function.is_left = address(is_left);
+    System::for_each_by_half_warps(rows, workers, function);
+    System::for_each_index(rows, workers, EachLeft<Function>{function});
+  } else {
+    System::for_each_index(rows, workers, function);
+  }
+}
+
+template <class Work, class Map>
+void apply_to_rows(std::string_view where, const Map& map, MatrixView<const typename Map::value_type> scores,
+                   MatrixView<const typename Map::value_type> other, MatrixView<typename Map::value_type> out,
+                   const Options& options) {
+  using T = typename Map::value_type;
+  require_at_least(where, "rows of scores", std::int64_t{scores.rows}, std::int64_t{1});
+  require_at_least(where, "columns of scores", std::int64_t{scores.columns}, std::int64_t{1});
+  require_shape(where, "scores", scores, scores.rows, scores.columns);
+  require_shape(where, "direction", other, scores.rows, scores.columns);
+  require_shape(where, "out", out, scores.rows, scores.columns);
+  require_separate_elements(where, out);
+  require_same_or_apart<T>(where, "scores", scores, out);
+  require_same_or_apart<T>(where, "direction", other, out);
+  validate(where, options, scores.rows, scores.columns);
+  scoring::require_valid(map);
+  simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
+    using System = decltype(system);
+    const bool has_other = other.data != scores.data;
+    constexpr Order order = order_for<System, Map>;
+    const Input<System, T> read(scores, order);
+    const Input<System, T> read_other(has_other ? other : MatrixView<const T>(), order);
+    const Output<System, T> written(out, order);
+    const Counts<System> counts(options, scores.columns);
+    const bool folded = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
+    const ApplyToRow<Map, Work> apply{
+        map, read.grid(), has_other ? read_other.grid() : read.grid(), written.grid(), counts.keys(), folded};
+    for_each_row<System, shares_rows<System, Map>>(scores.rows, simulate::detail::workers_of(options), apply);
+    written.collect();
+  });
+  if (options.undefined == Undefined::refuse) require_defined<T>(where, out);
+}
+
+}  // namespace detail
+
+template <scoring::Scoring Map>
+void weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
+             scoring::MatrixView<typename Map::value_type> out, const Options& options) {
+  detail::apply_to_rows<detail::Weights>("apply::weights", map, scores, scores, out, options);
+}
+
+template <scoring::Scoring Map>
+void jvp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
+         scoring::MatrixView<const typename Map::value_type> direction,
+         scoring::MatrixView<typename Map::value_type> out, const Options& options) {
+  detail::apply_to_rows<detail::Jvp>("apply::jvp", map, scores, direction, out, options);
+}
+
+template <scoring::Scoring Map>
+void vjp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
+         scoring::MatrixView<const typename Map::value_type> cotangent,
+         scoring::MatrixView<typename Map::value_type> out, const Options& options) {
   detail::apply_to_rows<detail::Vjp>("apply::vjp", map, scores, cotangent, out, options);
 }
 

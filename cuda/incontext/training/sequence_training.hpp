@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
+#include "incontext/core/floating_point.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/random/streams.hpp"
 #include "incontext/simulate/engine/device.hpp"
@@ -20,7 +22,6 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/training/detail/host_device.hpp"
-#include "incontext/training/detail/kept_memory.hpp"
 #include "incontext/training/sequence_transformer.hpp"
 #include "incontext/training/trainer.hpp"
 
@@ -57,6 +58,38 @@ struct SequenceBatches {
 
 /// Sequences are worked on in blocks of this many, whose sums are added in order.
 inline constexpr std::int64_t sequence_block = 8;
+
+namespace detail {
+
+/// Objects of working memory that threads borrow. There are as many as threads ever worked at the same time, and they
+/// are freed with this object. Several threads may call it at once.
+template <class Memory>
+class KeptMemory {
+ public:
+  /// Calls work(memory) with an object that no other thread uses, as an earlier call left it. If work throws, the
+  /// object is freed.
+  template <class Work>
+  void lend_to(const Work& work) {
+    std::unique_ptr<Memory> memory = take();
+    work(*memory);
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(memory));
+  }
+
+ private:
+  std::unique_ptr<Memory> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<Memory>();
+    std::unique_ptr<Memory> memory = std::move(idle_.back());
+    idle_.pop_back();
+    return memory;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Memory>> idle_;
+};
+
+}  // namespace detail
 
 /// A transformer and the sequences that it learns, as the functions that a Trainer needs. Step s uses the sequences
 /// s * batch to (s + 1) * batch - 1 of the stream, so that each is used once.

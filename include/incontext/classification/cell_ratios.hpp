@@ -1,20 +1,22 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "incontext/classification/context.hpp"
-#include "incontext/classification/detail/cell_counts.hpp"
-#include "incontext/classification/detail/sphere_draws.hpp"
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/classification/partition_function.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/random/philox.hpp"
+#include "incontext/random/sphere.hpp"
 #include "incontext/random/streams.hpp"
+#include "incontext/random/uniform.hpp"
 
 /// Classes on the sphere in any dimension: how a query's kernel is shared among the cells, estimated from random draws.
 namespace incontext::classification {
@@ -72,6 +74,94 @@ struct CellRatios {
 /// Random    draw i takes the counters of trial i in the streams uniform and about_query; deterministic for a seed.
 CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<double>& query, double kappa,
                        std::int64_t draws = 65536, std::uint64_t seed = 1, CellDraws kind = CellDraws::automatic);
+
+// Random points of the sphere, each a pure function of its stream.
+namespace detail {
+
+/// Draws a uniform point of the unit sphere, from block `first_block` of the stream on.
+inline void direction(const random::LaneStream<1>& stream, std::uint32_t first_block, Eigen::VectorXd& out) {
+  random::sphere_point(stream, first_block, static_cast<int>(out.size()), out.data(), 1);
+}
+
+/// Draws points u of the von Mises-Fisher law about a query x, whose density on the sphere is proportional to
+/// e^(kappa u.x), by Wood's rejection sampling (Wood 1994). It proposes the cosine u.x as a rational function t of a
+/// beta variate, and accepts it so often that its law is exact. Both things that are needed come from one uniform point
+/// v of the sphere: (1 - v.x)/2 is the beta variate, and the part of v orthogonal to x, whose direction is independent
+/// of v.x, becomes the direction of u about x.
+class AboutQuery {
+ public:
+  AboutQuery(const Eigen::VectorXd& query, double kappa)
+      : query_(query), kappa_(kappa), below_(static_cast<double>(query.size() - 1)) {
+    ratio_ = below_ / (2 * kappa + std::sqrt(4 * kappa * kappa + below_ * below_));
+    typical_ = (1 - ratio_) / (1 + ratio_);
+    log_bound_ = kappa * typical_ + below_ * std::log1p(-typical_ * typical_);
+  }
+
+  void draw(const random::LaneStream<1>& stream, Eigen::VectorXd& out) const {
+    const auto blocks = random::sphere_blocks<double>(static_cast<int>(query_.size()));
+    for (std::uint32_t first = 0;; first += blocks + 1) {
+      direction(stream, first, out);
+      const double cosine = out.dot(query_), beta = (1 - cosine) / 2;
+      const double t = (1 - (1 + ratio_) * beta) / (1 - (1 - ratio_) * beta);
+      std::uint32_t words[4][1];
+      stream.words(first + blocks, words);
+      const double log_uniform = std::log(random::uniform_open(words[0][0], words[1][0]));
+      if (kappa_ * t + below_ * std::log1p(-typical_ * t) - log_bound_ < log_uniform) continue;
+      out -= cosine * query_;
+      out *= std::sqrt((1 - t) * (1 + t)) / out.norm();
+      out += t * query_;
+      return;
+    }
+  }
+
+ private:
+  Eigen::VectorXd query_;
+  double kappa_, below_, ratio_, typical_, log_bound_;
+};
+
+}  // namespace detail
+
+// Points drawn on the sphere and sorted into the cells of prototypes, and the standard errors of their counts.
+namespace detail {
+
+inline std::size_t nearest(const Eigen::MatrixXd& prototypes, const Eigen::VectorXd& point) {
+  Eigen::Index at = 0;
+  (prototypes * point).maxCoeff(&at);
+  return static_cast<std::size_t>(at);
+}
+
+/// Running mean and its standard error within one cell.
+struct CellMean {
+  double count = 0, mean = 0, square = 0;
+  void add(double x) {
+    count += 1;
+    const double step = x - mean;
+    mean += step / count;
+    square += step * (x - mean);
+  }
+  double standard_error() const { return std::sqrt(square / (count * (count - 1))); }
+};
+
+/// Standard error of a share of `draws` independent draws; where the share is 0 or 1, the error is that of one draw.
+inline double share_error(double share, double draws) {
+  return std::max(std::sqrt(share * (1 - share) / draws), 1 / draws);
+}
+
+/// Standard deviation of sum_c g_c (count_c / draws) over multinomial counts; a count of 0 has the error of one.
+inline double multinomial_error(const std::vector<double>& g, const std::vector<double>& shares, double draws) {
+  double mean = 0, square = 0;
+  for (std::size_t c = 0; c < g.size(); ++c) {
+    mean += g[c] * shares[c];
+    square += g[c] * g[c] * std::max(shares[c], 1 / draws);
+  }
+  return std::sqrt(std::max(0.0, square - mean * mean) / draws);
+}
+
+inline void require_unit(std::string_view where, std::string_view parameter, double length) {
+  if (!(std::abs(length - 1) <= 1e-6)) throw_domain_error(where, parameter, length, "length 1");
+}
+
+}  // namespace detail
 
 namespace detail {
 
@@ -178,6 +268,9 @@ class CellSampler {
 };
 
 }  // namespace detail
+
+inline CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<double>& query, double kappa,
+                              std::int64_t draws, std::uint64_t seed, CellDraws kind);
 
 inline CellRatios cell_ratios(const Matrix<double>& prototypes, const Vector<double>& query, double kappa,
                               std::int64_t draws, std::uint64_t seed, CellDraws kind) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "incontext/classification/detail/contracts.hpp"
-#include "incontext/classification/detail/kernel_excess.hpp"
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
@@ -30,11 +29,7 @@ using incontext::QueryToken;
 /// Accuracy  32 eps (1 + min(log A, 2 kappa - log A)) relative, A = A_d(2 kappa)
 ///           (tests/classification/kernel_mean_50digits.cpp).
 template <Real T>
-T partition_function_excess(std::int64_t dimension, const T& kappa) {
-  require_at_least("classification::partition_function_excess", "dimension", dimension, std::int64_t{1});
-  detail::require_concentration("classification::partition_function_excess", kappa);
-  return detail::kernel_excess(dimension, math::magnitude(kappa)).value;
-}
+T partition_function_excess(std::int64_t dimension, const T& kappa);
 
 /// Logarithm of the second moment of the kernel over its squared mean, for use where the excess itself exceeds the
 /// range of T.
@@ -48,11 +43,7 @@ T partition_function_excess(std::int64_t dimension, const T& kappa) {
 /// Errors    as partition_function_excess.
 /// Accuracy  as partition_function_excess.
 template <Real T>
-T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
-  require_at_least("classification::log_kernel_second_moment_ratio", "dimension", dimension, std::int64_t{1});
-  detail::require_concentration("classification::log_kernel_second_moment_ratio", kappa);
-  return detail::kernel_excess(dimension, math::magnitude(kappa)).log_second_moment;
-}
+T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa);
 
 /// Coefficient of variation of the partition function: how unevenly the points of contexts crowd around queries.
 ///
@@ -64,6 +55,52 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
 /// Limits    kappa = 0: 0; context_length -> infinity: sqrt(v/n).
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
 /// Accuracy  as partition_function_excess.
+template <Real T>
+T partition_function_variation(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryToken query);
+
+// The second moment of the kernel between points of the sphere.
+namespace detail {
+
+/// v = partition_function_excess and log(1 + v).
+template <Real T>
+struct KernelExcess {
+  T value, log_second_moment;
+};
+
+template <Real T>
+KernelExcess<T> kernel_excess(std::int64_t dimension, const T& kappa) {
+  using std::expm1;
+  const auto mean = log_mean(dimension, kappa), twice = log_mean(dimension, T(T(2) * kappa));
+  // the two differences are equal; the one with the smaller terms rounds less and keeps at least half of their size
+  const T log_ratio =
+      twice.plain < -twice.scaled ? T(twice.plain - T(2) * mean.plain) : T(twice.scaled - T(2) * mean.scaled);
+  return {expm1(log_ratio), log_ratio};
+}
+
+/// log(1 + e^x) without overflow.
+template <Real T>
+T softplus(const T& x) {
+  using std::exp;
+  using std::log1p;
+  return T(0) < x ? T(x + log1p(exp(T(-x)))) : T(log1p(exp(x)));
+}
+
+}  // namespace detail
+
+template <Real T>
+T partition_function_excess(std::int64_t dimension, const T& kappa) {
+  require_at_least("classification::partition_function_excess", "dimension", dimension, std::int64_t{1});
+  detail::require_concentration("classification::partition_function_excess", kappa);
+  return detail::kernel_excess(dimension, math::magnitude(kappa)).value;
+}
+
+template <Real T>
+T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa) {
+  require_at_least("classification::log_kernel_second_moment_ratio", "dimension", dimension, std::int64_t{1});
+  detail::require_concentration("classification::log_kernel_second_moment_ratio", kappa);
+  return detail::kernel_excess(dimension, math::magnitude(kappa)).log_second_moment;
+}
+
 template <Real T>
 T partition_function_variation(std::int64_t dimension, const T& kappa, std::int64_t context_length, QueryToken query) {
   using std::exp;

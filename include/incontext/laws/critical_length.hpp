@@ -6,7 +6,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 
 namespace incontext::laws {

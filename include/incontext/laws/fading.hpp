@@ -5,7 +5,7 @@
 
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 
 /// Attention fading in closed form: the weights of a two-level row, which has one score above n - 1 equal ones, and the
 /// bounds that such rows give for any row. Scores enter as differences times the inverse temperature, beta g; for SSMax

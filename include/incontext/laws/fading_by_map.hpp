@@ -2,11 +2,14 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/two_level_weights.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/fading.hpp"
+#include "incontext/numerics/solve.hpp"
 #include "incontext/scoring/approximate_softmax.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/entmax.hpp"
@@ -30,18 +33,7 @@ namespace incontext::laws {
 /// Accuracy  as two_level_weights of a gap: tests/laws/fading_by_map.cpp.
 template <scoring::SoftmaxLike Map>
 TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrdiff_t row_length,
-                                                       const scoring::Value<Map>& high,
-                                                       const scoring::Value<Map>& low) {
-  using T = scoring::Value<Map>;
-  scoring::require_valid(map);
-  const T n = detail::require_two_levels(row_length, high, low);
-  const auto phi = map.elementwise(row_length);
-  if (!phi.in_domain()) {
-    throw_domain_error("laws::two_level_weights", "map is outside its domain in rows of this length", row_length,
-                       "a map in its domain");
-  }
-  return two_level_weights(n, T(phi.difference(high, low)));
-}
+                                                       const scoring::Value<Map>& high, const scoring::Value<Map>& low);
 
 /// Two-level weights of approximate softmax; every weight is of order 1/n.
 ///
@@ -56,12 +48,7 @@ TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrd
 /// Accuracy  4 eps of the larger term: tests/laws/fading_by_map.cpp.
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, std::ptrdiff_t row_length,
-                                     const T& high, const T& low) {
-  scoring::validate(map);
-  const T n = detail::require_two_levels(row_length, high, low);
-  const T gap = (high - low) / map.temperature;
-  return detail::two_levels(n, T((T(1) + gap * ((n - T(1)) / n)) / n), T((T(1) - gap / n) / n));
-}
+                                     const T& high, const T& low);
 
 /// Two-level weights of NormSoftmax. Where it divides by the row's standard deviation, they do not depend on the gap.
 ///
@@ -79,17 +66,7 @@ TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, 
 /// Accuracy  8 eps (1 + |beta g|) relative: tests/laws/fading_by_map.cpp.
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::ptrdiff_t row_length, const T& high,
-                                     const T& low) {
-  using std::sqrt;
-  scoring::validate(map);
-  const T n = detail::require_two_levels(row_length, high, low);
-  const T gap = high - low, size = math::magnitude(gap);
-  T scale = size * sqrt(T(n - T(1))) / n;
-  if (map.scale == scoring::ScoreScale::sample_stddev) scale = size / sqrt(n);
-  if (map.scale == scoring::ScoreScale::population_variance) scale = scale * scale;
-  if (row_length == 1 || !(T(0) < scale)) return two_level_weights(n, T(0));
-  return two_level_weights(n, T(gap / (scale < map.temperature ? scale : map.temperature)));
-}
+                                     const T& low);
 
 /// Two-level weights of hardmax, which never fades.
 ///
@@ -101,12 +78,7 @@ TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::pt
 /// Accuracy  1 eps: tests/laws/fading_by_map.cpp.
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t row_length, const T& high,
-                                     const T& low) {
-  const T n = detail::require_two_levels(row_length, high, low);
-  if (low < high) return detail::two_levels(n, T(1), T(0));
-  if (high < low) return detail::two_levels(n, T(0), T(T(1) / (n - T(1))));
-  return detail::two_levels(n, T(T(1) / n), T(T(1) / n));
-}
+                                     const T& low);
 
 /// Two-level weights of alpha-entmax, which gives the high score all weight from the gap entmax_one_hot_gap on.
 ///
@@ -121,11 +93,7 @@ TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t 
 /// Accuracy  1e-11 relative for 1.2 <= alpha <= 3: tests/laws/fading_by_map.cpp.
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff_t row_length, const T& high,
-                                     const T& low) {
-  scoring::validate(map);
-  const T n = detail::require_two_levels(row_length, high, low);
-  return detail::two_level_entmax(n, T(high - low), map.alpha);
-}
+                                     const T& low);
 
 /// Two-level weights of sparsemax, which is alpha-entmax with alpha = 2.
 ///
@@ -135,6 +103,106 @@ TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff
 /// Limits    as entmax.
 /// Errors    as for softmax.
 /// Accuracy  as entmax.
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::Sparsemax<T>&, std::ptrdiff_t row_length, const T& high,
+                                     const T& low);
+
+// The weights of a row of two levels, from the weights of its two kinds of scores.
+namespace detail {
+
+template <Real T>
+T require_two_levels(std::ptrdiff_t row_length, const T& high, const T& low) {
+  require_at_least("laws::two_level_weights", "row_length", row_length, std::ptrdiff_t{1});
+  require_finite("laws::two_level_weights", "high", high);
+  require_finite("laws::two_level_weights", "low", low);
+  return math::from_count<T>(row_length);
+}
+
+/// The two-level weights, given the weight of the high score and that of each low score.
+template <Real T>
+TwoLevelWeights<T> two_levels(const T& row_length, const T& high, const T& low) {
+  if (!(T(1) < row_length)) return {T(1), std::numeric_limits<T>::quiet_NaN(), T(0)};
+  return {high, low, (row_length - T(1)) * low};
+}
+
+/// alpha-entmax: the low weight is u^p, where (u + c)^p + (n - 1) u^p = 1, c = (alpha - 1) gap, p = 1 / (alpha - 1).
+template <Real T>
+TwoLevelWeights<T> two_level_entmax(const T& row_length, const T& gap, const T& alpha) {
+  using std::exp;
+  using std::pow;
+  const T others = row_length - T(1), power = T(1) / (alpha - T(1)), offset = (alpha - T(1)) * gap;
+  if (!(T(0) < others) || T(1) <= offset) return two_levels(row_length, T(1), T(0));
+  const auto excess = [&](const T& u) {
+    const T top = u + offset;
+    T above = top > T(0) ? T(pow(top, power) - T(1)) : T(-1);
+    // offset - 1 is exact here, so u keeps its digits near the gap at which the row becomes one-hot
+    const T beyond_one = u + (offset - T(1));
+    if (T(0.5) < top) above = math::exp_minus_one(T(power * math::log_one_plus(beyond_one)));
+    return T(above + others * pow(u, power));
+  };
+  const T most = T(0) < offset ? T(T(1) - offset) : T(1);
+  const T u = numerics::root_between<T>("laws::two_level_weights", excess, T(0), most);
+  const T top = u + offset;
+  return two_levels(row_length, T(0) < top ? T(pow(top, power)) : T(0), T(pow(u, power)));
+}
+
+}  // namespace detail
+
+template <scoring::SoftmaxLike Map>
+TwoLevelWeights<scoring::Value<Map>> two_level_weights(const Map& map, std::ptrdiff_t row_length,
+                                                       const scoring::Value<Map>& high,
+                                                       const scoring::Value<Map>& low) {
+  using T = scoring::Value<Map>;
+  scoring::require_valid(map);
+  const T n = detail::require_two_levels(row_length, high, low);
+  const auto phi = map.elementwise(row_length);
+  if (!phi.in_domain()) {
+    throw_domain_error("laws::two_level_weights", "map is outside its domain in rows of this length", row_length,
+                       "a map in its domain");
+  }
+  return two_level_weights(n, T(phi.difference(high, low)));
+}
+
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::ApproximateSoftmax<T>& map, std::ptrdiff_t row_length,
+                                     const T& high, const T& low) {
+  scoring::validate(map);
+  const T n = detail::require_two_levels(row_length, high, low);
+  const T gap = (high - low) / map.temperature;
+  return detail::two_levels(n, T((T(1) + gap * ((n - T(1)) / n)) / n), T((T(1) - gap / n) / n));
+}
+
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::NormSoftmax<T>& map, std::ptrdiff_t row_length, const T& high,
+                                     const T& low) {
+  using std::sqrt;
+  scoring::validate(map);
+  const T n = detail::require_two_levels(row_length, high, low);
+  const T gap = high - low, size = math::magnitude(gap);
+  T scale = size * sqrt(T(n - T(1))) / n;
+  if (map.scale == scoring::ScoreScale::sample_stddev) scale = size / sqrt(n);
+  if (map.scale == scoring::ScoreScale::population_variance) scale = scale * scale;
+  if (row_length == 1 || !(T(0) < scale)) return two_level_weights(n, T(0));
+  return two_level_weights(n, T(gap / (scale < map.temperature ? scale : map.temperature)));
+}
+
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t row_length, const T& high,
+                                     const T& low) {
+  const T n = detail::require_two_levels(row_length, high, low);
+  if (low < high) return detail::two_levels(n, T(1), T(0));
+  if (high < low) return detail::two_levels(n, T(0), T(T(1) / (n - T(1))));
+  return detail::two_levels(n, T(T(1) / n), T(T(1) / n));
+}
+
+template <Real T>
+TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff_t row_length, const T& high,
+                                     const T& low) {
+  scoring::validate(map);
+  const T n = detail::require_two_levels(row_length, high, low);
+  return detail::two_level_entmax(n, T(high - low), map.alpha);
+}
+
 template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::Sparsemax<T>&, std::ptrdiff_t row_length, const T& high,
                                      const T& low) {

@@ -5,7 +5,7 @@
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/fading_thresholds.hpp"
 
 /// One score against an even grid: of the n scores of a row, n - 1 are k/(n-2) for k = 0 ... n-2, and one is z_max.

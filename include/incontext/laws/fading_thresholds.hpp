@@ -8,7 +8,7 @@
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 
 /// Thresholds of attention fading: the row lengths and the score gaps at which the largest weight is lost or kept.
 namespace incontext::laws {

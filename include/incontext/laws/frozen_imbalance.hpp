@@ -6,7 +6,7 @@
 
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/gaussian_asymptotics.hpp"
 
 namespace incontext::laws {

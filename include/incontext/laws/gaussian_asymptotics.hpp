@@ -10,7 +10,7 @@
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 
 /// Limits of a softmax row of n independent normal scores for large n. Everything depends on x = beta sqrt(v), the
 /// standard deviation of the scores times the inverse temperature, through theta = x / x_c with x_c = sqrt(2 log n).

@@ -5,9 +5,9 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/numerics/quadrature.hpp"
 

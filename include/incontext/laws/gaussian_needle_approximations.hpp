@@ -8,7 +8,7 @@
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/gaussian_asymptotics.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/log_concave.hpp"

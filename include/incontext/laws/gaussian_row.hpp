@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
+
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
-#include "incontext/laws/detail/row_functionals.hpp"
+#include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 
 namespace incontext::laws {
 
@@ -53,6 +56,120 @@ struct GaussianRow {
 /// Errors    std::domain_error for row_length or score_stddev outside the domain; numerics::QuadratureError.
 /// Accuracy  1e-11 relative: tests/laws/gaussian_row.cpp, precision_slow.cpp; at 50 digits 28 digits of the references:
 ///           tests/laws/gaussian_row_50digits.cpp.
+template <Real T>
+GaussianRow<T> gaussian_row(const Count<T>& row_length, const T& score_stddev);
+
+// Expectations over a row of normal scores, as integrals over sums of distinct tokens.
+namespace detail {
+
+/// The row of one score, whose weight is 1 without rounding.
+template <Real T>
+GaussianRow<T> single_score() {
+  GaussianRow<T> row{};
+  row.ipr = row.cubed_weights = row.squared_ipr = row.squared_mean_score = T(1);
+  return row;
+}
+
+template <Real T>
+class RowFunctionals {
+ public:
+  RowFunctionals(const T& row_length, const T& score_stddev)
+      : row_(normal_row(row_length, score_stddev)),
+        pairs_(row_.distinct(2)),
+        triples_(row_.distinct(3)),
+        quadruples_(row_.distinct(4)) {}
+
+  GaussianRow<T> all() {
+    const T x = row_.scores().score_stddev();
+    GaussianRow<T> r{};
+    r.ipr = integral([&](const auto& m, const T&) { return n(m.second) * row_.others(m, 1); });
+    r.cubed_weights = integral([&](const auto& m, const T&) { return n(m.third) * row_.others(m, 1); }) / T(2);
+    r.squared_ipr = integral([&](const auto& m, const T&) {
+                      return n(m.fourth) * row_.others(m, 1) + two(m, n(m.second) * n(m.second));
+                    }) /
+                    T(6);
+    r.trace = integral([&](const auto& m, const T&) { return two(m, n(m.first) * n(m.first)); });
+    r.entropy = integral([&](const auto& m, const T&) { return n(m.surprise) * row_.others(m, 1); });
+    r.log_partition = r.entropy + x * x * r.trace;
+    r.mean_score = x * r.trace;
+    r.squared_mean_score = squared_mean_score(r);
+    jacobian(r);
+    standard_deviations(r);
+    r.error_estimate = worst_;
+    return r;
+  }
+
+ private:
+  using Moments = ScoreMoments<T>;
+
+  T n(const T& value) const { return row_.count() * value; }
+  T two(const Moments& m, const T& blocks) const { return pairs_ * blocks * row_.others(m, 2); }
+  T three(const Moments& m, const T& blocks) const { return triples_ * blocks * row_.others(m, 3); }
+  T four(const Moments& m, const T& blocks) const { return quadruples_ * blocks * row_.others(m, 4); }
+
+  template <class Function>
+  T integral(const Function& f) {
+    const auto result = row_.integrate("laws::gaussian_row", f);
+    worst_ = std::max(worst_, T(result.error_estimate / (result.value < T(0) ? T(-result.value) : result.value)));
+    return result.value;
+  }
+
+  /// E M^2. For narrow scores Gaussian integration by parts gives it, as M then is a difference of nearly equal sums.
+  T squared_mean_score(const GaussianRow<T>& r) {
+    const T x = row_.scores().score_stddev();
+    if (x < T(1)) {
+      const T surplus = integral([&](const auto& m, const T&) {
+        return two(m, n(m.first) * n(m.first) + n(m.second) * n(m.second) - n(m.third) * n(m.first));
+      });
+      return r.ipr + x * x * surplus;
+    }
+    return integral([&](const auto& m, const T&) {
+      const T c = m.center, first = c * n(m.first);
+      return n(m.second_2 + T(2) * c * m.second_1 + c * c * m.second) * row_.others(m, 1) + two(m, first * first);
+    });
+  }
+
+  /// |P|_F^2 = sum_i a_i^2 (1 - a_i)^2 + sum_{i != j} a_i^2 a_j^2 and (tr P)^2 = (sum_{i != j} a_i a_j)^2, expanded
+  /// into sums over tuples of distinct tokens, which contain no differences.
+  void jacobian(GaussianRow<T>& r) {
+    r.squared_frobenius = integral([&](const auto& m, const T&) {
+                            const T a = n(m.first), b = n(m.second);
+                            return T(2) * two(m, b * b) + three(m, b * a * a);
+                          }) /
+                          T(6);
+    r.squared_trace = integral([&](const auto& m, const T&) {
+                        const T a = n(m.first), b = n(m.second);
+                        return T(2) * two(m, b * b) + T(4) * three(m, b * a * a) + four(m, a * a * a * a);
+                      }) /
+                      T(6);
+  }
+
+  /// V = sum_{i<j} a_i a_j (g_i - g_j)^2 and sum_i a_i^2 (sum_j a_j (g_i - g_j))^2, expanded in the same way. A common
+  /// shift of all g changes neither, so the scores are taken about the center of each node.
+  void standard_deviations(GaussianRow<T>& r) {
+    r.score_variance = integral([&](const auto& m, const T&) { return two(m, n(m.first) * n(m.first_2)); });
+    r.squared_score_variance =
+        integral([&](const auto& m, const T&) {
+          const T a = n(m.first), a2 = n(m.first_2), b = n(m.second), b2 = n(m.second_2);
+          const T fourth = b * n(m.second_4) - T(4) * n(m.second_1) * n(m.second_3) + T(3) * b2 * b2;
+          return two(m, fourth) + three(m, a * a * n(m.second_4) + T(2) * a * a2 * b2 + a2 * a2 * b) +
+                 four(m, a * a * a2 * a2);
+        }) /
+        T(6);
+    r.weighted_deviation = integral([&](const auto& m, const T&) {
+                             const T a = n(m.first), b1 = n(m.second_1), b2 = n(m.second_2);
+                             return T(2) * two(m, b2 * n(m.second) - b1 * b1) + three(m, a * a * b2);
+                           }) /
+                           T(6);
+  }
+
+  IidRow<NormalScores<T>> row_;
+  T pairs_, triples_, quadruples_;
+  T worst_ = T(0);
+};
+
+}  // namespace detail
+
 template <Real T>
 GaussianRow<T> gaussian_row(const Count<T>& row_length, const T& score_stddev) {
   const T& n = row_length;

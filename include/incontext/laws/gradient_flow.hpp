@@ -5,7 +5,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/gaussian_row.hpp"
 
 /// Gradients of one softmax attention layer at n independent standard normal tokens x_j and a fixed query q. Let

@@ -6,7 +6,6 @@
 
 #include "incontext/core/interval.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/near_maximum.hpp"
 #include "incontext/numerics/quadrature.hpp"
 
 namespace incontext::laws {
@@ -28,23 +27,7 @@ T negligible_drop() {
 /// Accuracy  the ends are beyond the drop, by at most 1/16 of their distance from the maximum, which is located to one
 ///           unit: tests/laws/log_concave.cpp.
 template <Real T, class Function>
-Interval<T> log_concave_support(const Function& f, const T& start, const T& drop) {
-  const T peak = detail::near_maximum(f, start);
-  const T threshold = f(peak) - drop;
-  const auto edge = [&](const T& direction) {
-    T inside = T(0), outside = T(2);
-    for (int i = 0; i < 100 && threshold < f(T(peak + direction * outside)); ++i) {
-      inside = outside;
-      outside = outside * T(2);
-    }
-    for (int i = 0; i < 5; ++i) {
-      const T middle = (inside + outside) / T(2);
-      (threshold < f(T(peak + direction * middle)) ? inside : outside) = middle;
-    }
-    return T(peak + direction * outside);
-  };
-  return {edge(T(-1)), edge(T(1))};
-}
+Interval<T> log_concave_support(const Function& f, const T& start, const T& drop);
 
 /// Integral of the exponential of a concave function.
 ///
@@ -62,6 +45,62 @@ numerics::Quadrature<T> integrate_log_concave(std::string_view where, const Func
   const T width = interval.upper - interval.lower;
   return numerics::integrate_bump<T>(
       where, [&](const T& u) { return T(width * T(exp(log_density(T(interval.lower + width * u))))); });
+}
+
+// The maximum of a concave function, approximately.
+namespace detail {
+
+/// A point within about one nat of the maximum of a concave function, by growing steps and golden-section search.
+template <Real T, class Function>
+T near_maximum(const Function& f, T middle) {
+  T best = f(middle), step = T(1);
+  T low = middle - step, high = middle + step;
+  for (int i = 0; i < 100 && best < f(high); ++i, step = step * T(2)) {
+    low = middle;
+    middle = high;
+    best = f(middle);
+    high = middle + step;
+  }
+  for (int i = 0; i < 100 && best < f(low); ++i, step = step * T(2)) {
+    high = middle;
+    middle = low;
+    best = f(middle);
+    low = middle - step;
+  }
+  for (int i = 0; i < 40 && T(1) < high - low; ++i) {
+    const bool right = middle - low < high - middle;
+    const T probe = middle + (right ? T(high - middle) : T(low - middle)) * T(0.381966);
+    const T value = f(probe);
+    if (best < value) {
+      (right ? low : high) = middle;
+      middle = probe;
+      best = value;
+    } else {
+      (right ? high : low) = probe;
+    }
+  }
+  return middle;
+}
+
+}  // namespace detail
+
+template <Real T, class Function>
+Interval<T> log_concave_support(const Function& f, const T& start, const T& drop) {
+  const T peak = detail::near_maximum(f, start);
+  const T threshold = f(peak) - drop;
+  const auto edge = [&](const T& direction) {
+    T inside = T(0), outside = T(2);
+    for (int i = 0; i < 100 && threshold < f(T(peak + direction * outside)); ++i) {
+      inside = outside;
+      outside = outside * T(2);
+    }
+    for (int i = 0; i < 5; ++i) {
+      const T middle = (inside + outside) / T(2);
+      (threshold < f(T(peak + direction * middle)) ? inside : outside) = middle;
+    }
+    return T(peak + direction * outside);
+  };
+  return {edge(T(-1)), edge(T(1))};
 }
 
 }  // namespace incontext::laws

@@ -10,9 +10,8 @@
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/competitors.hpp"
-#include "incontext/laws/detail/contracts.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/retrieval_threshold.hpp"
 #include "incontext/laws/uniform_needle.hpp"
@@ -62,32 +61,7 @@ struct NeedleOptimum {
 /// Accuracy  1e-10 relative: tests/laws/needle_cross_entropy.cpp.
 template <class Law, Real T = decltype(Law{}.cumulants({}))>
 numerics::Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise_count,
-                                             const NormalNeedle<T>& needle, const T& inverse_temperature) {
-  using std::log;
-  constexpr std::string_view where = "laws::needle_cross_entropy";
-  const T &n = noise_count, &beta = inverse_temperature;
-  detail::require_whole(where, "noise_count", n, 1);
-  require_non_negative(where, "inverse_temperature", beta);
-  require_finite(where, "needle.mean", needle.mean);
-  require_non_negative(where, "needle.stddev", needle.stddev);
-  if constexpr (requires { competitors.probability; }) {
-    const T expected = n * competitors.probability;
-    if (expected < T(1)) {
-      throw_domain_error(where, "too few competitors of the upper value are expected", expected, "N p >= 1");
-    }
-  }
-  const auto others = detail::competitors_at(where, competitors, beta);
-  const T step = T(1) < others.spread ? others.spread : T(1);
-  detail::require_width(where, "inverse_temperature times needle.stddev", T(beta * needle.stddev),
-                        detail::widest_needle * static_cast<double>(step));
-  const detail::NormalScores<T> own(T(beta * needle.stddev));
-  const T place = beta * needle.mean;
-  const auto log_density = [&](const T& s) {
-    const T log_all_survive = n * others.scores.log_psi(T(s + others.origin));
-    return T(own.log_psi(T(s + place)) + log(T(-math::exp_minus_one(log_all_survive))));
-  };
-  return integrate_log_concave<T>(where, log_density, T(-place));
-}
+                                             const NormalNeedle<T>& needle, const T& inverse_temperature);
 
 /// The inverse temperature at which that cross entropy is least: the p_n that a layer learns at row length n = N + 1.
 ///
@@ -105,33 +79,7 @@ numerics::Quadrature<T> needle_cross_entropy(const Law& competitors, const Count
 /// Accuracy  1e-4 relative, cross_entropy 1e-8: tests/laws/needle_cross_entropy.cpp.
 template <class Law, Real T = decltype(Law{}.cumulants({}))>
 NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<T>& noise_count,
-                                            const NormalNeedle<T>& needle) {
-  using std::exp;
-  using std::log;
-  const T& n = noise_count;
-  const auto loss = [&](const T& beta) { return needle_cross_entropy(competitors, n, needle, beta).value; };
-  const T even = loss(T(0));
-  const auto law = detail::competitors_at("laws::optimal_needle_temperature", competitors, T(1));
-  if (needle.mean <= law.mean) return {T(0), even};
-  if (!(T(0) < needle.stddev) && law.edge <= needle.mean) return {std::numeric_limits<T>::infinity(), T(0)};
-  // the widest needle that needle_cross_entropy accepts
-  const T widest = T(detail::widest_needle);
-  const T most = needle.stddev <= widest * law.spread ? std::numeric_limits<T>::max() : T(widest / needle.stddev);
-  T middle = T(1) / (needle.mean - law.mean);
-  if (most / T(2) < middle) middle = most / T(2);
-  T best = loss(middle);
-  for (T next = best; T(2) * middle <= most; middle = middle * T(2), best = next) {
-    next = loss(T(middle * T(2)));
-    if (!(next < best)) break;
-  }
-  for (T next = loss(T(middle / T(2))); next < best; next = loss(T(middle / T(2)))) middle = middle / T(2), best = next;
-  const auto at = [&](const T& log_beta) { return loss(T(exp(log_beta))); };
-  std::uintmax_t evaluations = 100;
-  const auto [place, least] = boost::math::tools::brent_find_minima(
-      at, T(log(T(middle / T(2)))), T(log(most / T(2) < middle ? most : T(middle * T(2)))),
-      std::numeric_limits<T>::digits / 3, evaluations);
-  return {T(exp(place)), least};
-}
+                                            const NormalNeedle<T>& needle);
 
 /// The slope a of p_n ~ a log n, n -> infinity, among competitors with an upper edge.
 ///
@@ -162,6 +110,127 @@ T bounded_log_slope(const NormalNeedle<T>& needle, const T& edge) {
   };
   const T at = numerics::root_between<T>(where, surplus, T(-ratio - T(1)), T(40), {.scale = T(1)});
   return T(1) / (needle.stddev * (ratio + at));
+}
+
+// The laws of a needle's competitors at one inverse temperature.
+namespace detail {
+
+/// log E exp(-e^(s + y)), y one of two values: `span` with probability p, else 0.
+template <Real T>
+class TwoValueScores {
+ public:
+  TwoValueScores(const T& span, const T& probability) : span_(span), probability_(probability) {}
+
+  T log_psi(const T& s) const {
+    using std::exp;
+    using std::log;
+    const T low = exp(s), high = exp(T(s + span_)), rest = T(1) - probability_;
+    const T complement = -probability_ * math::exp_minus_one(T(-high)) - rest * math::exp_minus_one(T(-low));
+    if (complement < T(0.5)) return math::log_one_plus(T(-complement));
+    return log(T(rest + probability_ * exp(T(low - high)))) - low;
+  }
+
+ private:
+  T span_, probability_;
+};
+
+/// A law's scores times beta, counted from `origin`, with the law's mean and upper edge, and how far the upper end of
+/// the scores times beta is spread: 0 at an edge.
+template <class Scores, class T>
+struct Competitors {
+  Scores scores;
+  T origin, mean, edge, spread;
+};
+
+/// How much wider than that spread, or than 1, a needle's scores may be. Its cross entropy has a step there, and no
+/// rule resolves one that is narrower.
+inline constexpr double widest_needle = 100;
+
+template <Real T>
+Competitors<NormalScores<T>, T> competitors_at(std::string_view where, const NormalLaw<T>& law, const T& beta) {
+  using std::sqrt;
+  require_non_negative(where, "variance", law.variance);
+  const T spread = beta * sqrt(law.variance);
+  return {NormalScores<T>(spread), T(0), T(0), std::numeric_limits<T>::infinity(), spread};
+}
+
+template <Real T>
+Competitors<UniformScores<T>, T> competitors_at(std::string_view where, const UniformLaw<T>& law, const T& beta) {
+  require_finite(where, "lower", law.lower);
+  require_non_negative(where, "upper - lower", T(law.upper - law.lower));
+  return {UniformScores<T>(T(beta * (law.upper - law.lower))), T(beta * law.lower), T((law.lower + law.upper) / T(2)),
+          law.upper, T(0)};
+}
+
+template <Real T>
+Competitors<TwoValueScores<T>, T> competitors_at(std::string_view where, const TwoValueLaw<T>& law, const T& beta) {
+  require_finite(where, "lower", law.lower);
+  require_non_negative(where, "upper - lower", T(law.upper - law.lower));
+  require_fraction(where, "probability", law.probability);
+  const T width = law.upper - law.lower;
+  return {TwoValueScores<T>(T(beta * width), law.probability), T(beta * law.lower),
+          T(law.lower + law.probability * width), law.upper, T(0)};
+}
+
+}  // namespace detail
+
+template <class Law, Real T>
+numerics::Quadrature<T> needle_cross_entropy(const Law& competitors, const Count<T>& noise_count,
+                                             const NormalNeedle<T>& needle, const T& inverse_temperature) {
+  using std::log;
+  constexpr std::string_view where = "laws::needle_cross_entropy";
+  const T &n = noise_count, &beta = inverse_temperature;
+  detail::require_whole(where, "noise_count", n, 1);
+  require_non_negative(where, "inverse_temperature", beta);
+  require_finite(where, "needle.mean", needle.mean);
+  require_non_negative(where, "needle.stddev", needle.stddev);
+  if constexpr (requires { competitors.probability; }) {
+    const T expected = n * competitors.probability;
+    if (expected < T(1)) {
+      throw_domain_error(where, "too few competitors of the upper value are expected", expected, "N p >= 1");
+    }
+  }
+  const auto others = detail::competitors_at(where, competitors, beta);
+  const T step = T(1) < others.spread ? others.spread : T(1);
+  detail::require_width(where, "inverse_temperature times needle.stddev", T(beta * needle.stddev),
+                        detail::widest_needle * static_cast<double>(step));
+  const detail::NormalScores<T> own(T(beta * needle.stddev));
+  const T place = beta * needle.mean;
+  const auto log_density = [&](const T& s) {
+    const T log_all_survive = n * others.scores.log_psi(T(s + others.origin));
+    return T(own.log_psi(T(s + place)) + log(T(-math::exp_minus_one(log_all_survive))));
+  };
+  return integrate_log_concave<T>(where, log_density, T(-place));
+}
+
+template <class Law, Real T>
+NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<T>& noise_count,
+                                            const NormalNeedle<T>& needle) {
+  using std::exp;
+  using std::log;
+  const T& n = noise_count;
+  const auto loss = [&](const T& beta) { return needle_cross_entropy(competitors, n, needle, beta).value; };
+  const T even = loss(T(0));
+  const auto law = detail::competitors_at("laws::optimal_needle_temperature", competitors, T(1));
+  if (needle.mean <= law.mean) return {T(0), even};
+  if (!(T(0) < needle.stddev) && law.edge <= needle.mean) return {std::numeric_limits<T>::infinity(), T(0)};
+  // the widest needle that needle_cross_entropy accepts
+  const T widest = T(detail::widest_needle);
+  const T most = needle.stddev <= widest * law.spread ? std::numeric_limits<T>::max() : T(widest / needle.stddev);
+  T middle = T(1) / (needle.mean - law.mean);
+  if (most / T(2) < middle) middle = most / T(2);
+  T best = loss(middle);
+  for (T next = best; T(2) * middle <= most; middle = middle * T(2), best = next) {
+    next = loss(T(middle * T(2)));
+    if (!(next < best)) break;
+  }
+  for (T next = loss(T(middle / T(2))); next < best; next = loss(T(middle / T(2)))) middle = middle / T(2), best = next;
+  const auto at = [&](const T& log_beta) { return loss(T(exp(log_beta))); };
+  std::uintmax_t evaluations = 100;
+  const auto [place, least] = boost::math::tools::brent_find_minima(
+      at, T(log(T(middle / T(2)))), T(log(most / T(2) < middle ? most : T(middle * T(2)))),
+      std::numeric_limits<T>::digits / 3, evaluations);
+  return {T(exp(place)), least};
 }
 
 }  // namespace incontext::laws

@@ -8,7 +8,7 @@
 
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/numerics/quadrature.hpp"
 
 /// Weights of a long frozen row. The weights of n -> infinity normal scores above the critical inverse temperature

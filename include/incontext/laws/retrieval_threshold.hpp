@@ -9,7 +9,7 @@
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/numerics/solve.hpp"
 
 /// Retrieval among n -> infinity competitors of any law, which are a random energy model of that law.

@@ -4,7 +4,7 @@
 
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/laws/detail/contracts.hpp"
+#include "incontext/laws/detail/row_contracts.hpp"
 
 namespace incontext::laws {
 

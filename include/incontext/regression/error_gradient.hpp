@@ -6,8 +6,9 @@
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/context_second_moment.hpp"
-#include "incontext/regression/detail/error_parabola_gradient.hpp"
+#include "incontext/regression/detail/error_parabola.hpp"
 #include "incontext/regression/generalization_error.hpp"
+#include "incontext/regression/linear_algebra.hpp"
 #include "incontext/regression/linear_attention_error.hpp"
 #include "incontext/regression/linear_task.hpp"
 
@@ -23,6 +24,53 @@ struct ErrorGradient {
   Attention<T> attention;
   T inverse_temperature;
 };
+
+// The gradient of the formula that all exact errors share: docs/theory/training.md#population-gradients.
+namespace detail {
+
+/// How E[u u^T] depends on the layer: its gradients by B = E[p p^T] and by the values' noise v_y^2 s2.
+template <Real T>
+struct ContextSlopes {
+  Matrix<T> by_value_square;  ///< of tr(K E[u u^T]) with K = M (Sigma + mu mu^T) M^T
+  T by_value_noise;
+};
+
+/// The gradient of error_parabola at one inverse temperature b, for a law whose third moments vanish. With p = v_x +
+/// v_y w and the residual's vector r, the error is the mean of a form of second degree in p, r and w. Its gradient by
+/// p is the vector q = Q_p p + Q_r r + Q_w w, so that the gradient by v_x is E[q], and by v_y E[w . q].
+template <Real T>
+Attention<T> error_parabola_gradient(const Attention<T>& attention, const InputMoments<T>& inputs,
+                                     const TaskMoments<T>& task, const ContextMoments<T>& context,
+                                     const ContextSlopes<T>& slopes, std::int64_t context_length, Offset offset,
+                                     const T& b) {
+  const Matrix<T>& m = attention.key_query;
+  const Vector<T>& mu = inputs.mean;
+  const AffineInTask<T> p = value(attention), r = residual_task(attention, offset);
+  const AffineInTask<T> w{Vector<T>::Zero(mu.size()), T(1.0)};
+  const Vector<T> read_at_mean = context.covariance * Vector<T>(m * mu);
+  const bool kept = offset == Offset::kept;
+  const T share = kept ? T(T(1.0) / math::from_count<T>(context_length)) : T(0.0);
+
+  const Matrix<T> linear = product<T>(product<T>(context.covariance, task.product(p, w)), inputs.covariance) +
+                           Vector<T>(context.covariance * Vector<T>(task.product(p, r) * mu)) * mu.transpose();
+  const Matrix<T> quadratic = product<T>(product<T>(context.vector, m), inputs.second());
+
+  Matrix<T> by_p = (T(2.0) * b * b) * slopes.by_value_square + (T(2.0) * share) * inputs.covariance;
+  Matrix<T> by_r = (T(-2.0) * b) * (read_at_mean * mu.transpose());
+  if (kept) {
+    by_p += (T(2.0) * b) * (mu * read_at_mean.transpose());
+    by_r -= T(2.0) * (mu * mu.transpose());
+  }
+  const Matrix<T> by_w = (T(-2.0) * b) * product<T>(product<T>(context.covariance, m), inputs.covariance);
+  const Vector<T> constant = by_p * p.input_part + by_r * r.input_part;
+  const Matrix<T> in_task = p.label_part * by_p + r.label_part * by_r + by_w;
+  const T noise = T(2.0) * attention.label_value * task.noise_variance * (b * b * slopes.by_value_noise + share);
+  return {.key_query = (T(2.0) * b) * (b * quadratic - linear),
+          .input_value = constant + in_task * task.mean,
+          .label_value = task.mean.dot(constant) + trace_of_product<T>(in_task, task.product(w, w)) + noise};
+}
+
+}  // namespace detail
 
 namespace detail {
 
@@ -78,16 +126,7 @@ void require_gradient(std::string_view where, const Attention<T>& attention, con
 template <Real T>
 ErrorGradient<T> generalization_error_gradient(const Attention<T>& attention, const LinearTask<T>& task,
                                                std::int64_t context_length, const T& inverse_temperature = T(1.0),
-                                               Offset offset = Offset::kept) {
-  detail::require_gradient("generalization_error_gradient", attention, task, context_length, inverse_temperature);
-  const T l = math::from_count<T>(context_length), degrees = (l - T(1.0)) / l;
-  const Matrix<T> k = detail::query_square(attention, task);
-  const Matrix<T>& s = task.input_covariance();
-  const detail::ContextSlopes<T> slopes{degrees * detail::centered_second_moment<T>(s, k, T(0.0), l),
-                                        degrees * trace_of_product<T>(k, s) / l};
-  return detail::parabola_and_gradient<T>(attention, task, detail::exact_context(attention, task, context_length),
-                                          slopes, context_length, offset, inverse_temperature);
-}
+                                               Offset offset = Offset::kept);
 
 /// The error of linear attention at inverse temperature b, and its gradient by M, v_x, v_y and b: exact at every
 /// context length, for every covariance and mean.
@@ -104,7 +143,25 @@ ErrorGradient<T> generalization_error_gradient(const Attention<T>& attention, co
 /// Accuracy  as generalization_error_gradient.
 template <Real T>
 ErrorGradient<T> linear_attention_error_gradient(const Attention<T>& attention, const LinearTask<T>& task,
-                                                 std::int64_t context_length, const T& inverse_temperature = T(1.0)) {
+                                                 std::int64_t context_length, const T& inverse_temperature = T(1.0));
+
+template <Real T>
+ErrorGradient<T> generalization_error_gradient(const Attention<T>& attention, const LinearTask<T>& task,
+                                               std::int64_t context_length, const T& inverse_temperature,
+                                               Offset offset) {
+  detail::require_gradient("generalization_error_gradient", attention, task, context_length, inverse_temperature);
+  const T l = math::from_count<T>(context_length), degrees = (l - T(1.0)) / l;
+  const Matrix<T> k = detail::query_square(attention, task);
+  const Matrix<T>& s = task.input_covariance();
+  const detail::ContextSlopes<T> slopes{degrees * detail::centered_second_moment<T>(s, k, T(0.0), l),
+                                        degrees * trace_of_product<T>(k, s) / l};
+  return detail::parabola_and_gradient<T>(attention, task, detail::exact_context(attention, task, context_length),
+                                          slopes, context_length, offset, inverse_temperature);
+}
+
+template <Real T>
+ErrorGradient<T> linear_attention_error_gradient(const Attention<T>& attention, const LinearTask<T>& task,
+                                                 std::int64_t context_length, const T& inverse_temperature) {
   detail::require_gradient("linear_attention_error_gradient", attention, task, context_length, inverse_temperature);
   const T l = math::from_count<T>(context_length);
   const Matrix<T> k = detail::query_square(attention, task), lambda = task.input_second_moment();

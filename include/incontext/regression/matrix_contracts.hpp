@@ -1,11 +1,13 @@
 #pragma once
 
+#include <Eigen/Cholesky>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/regression/detail/matrix_checks.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
 /// The checks that public functions make of vectors and matrices. Every message names the parameter and the entry or
@@ -17,6 +19,100 @@ namespace incontext::regression {
 /// Errors    std::invalid_argument for another shape.
 template <class Derived>
 void require_shape(std::string_view where, std::string_view parameter, const Eigen::MatrixBase<Derived>& matrix,
+                   Eigen::Index rows, Eigen::Index columns);
+
+/// Accepts a matrix whose entries are all finite; NaN is refused.
+///
+/// Errors    std::domain_error that names the entry.
+template <class Derived>
+void require_finite_entries(std::string_view where, std::string_view parameter,
+                            const Eigen::MatrixBase<Derived>& matrix);
+
+/// Accepts a covariance as far as symmetry can decide: dimension x dimension, finite, and symmetric up to the rounding
+/// of a product X^T X. Its eigenvalues are not examined.
+///
+/// Errors    std::invalid_argument for the shape, std::domain_error for entries.
+template <Real T>
+void require_covariance(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
+                        Eigen::Index dimension);
+
+/// Accepts a symmetric matrix that has a Cholesky factor.
+///
+/// Errors    std::invalid_argument for the shape, std::domain_error for values.
+template <Real T>
+void require_positive_definite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
+                               Eigen::Index dimension);
+
+/// Accepts a symmetric matrix with no eigenvalue below -64 d eps times the largest variance: a singular covariance
+/// passes.
+///
+/// Errors    std::invalid_argument for the shape, std::domain_error for values.
+template <Real T>
+void require_positive_semidefinite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
+                                   Eigen::Index dimension);
+
+/// Accepts the number of examples of a context: at least two.
+///
+/// Errors    std::invalid_argument for context_length < 2.
+inline void require_context_length(std::string_view where, std::int64_t context_length) {
+  require_at_least(where, "context_length", context_length, std::int64_t{2});
+}
+
+// What the checks of matrices share: texts for messages, symmetry, and eigenvalues.
+namespace detail {
+
+inline std::string entry(std::string_view parameter, Eigen::Index row, Eigen::Index column) {
+  return std::string(parameter) + "(" + std::to_string(row) + ", " + std::to_string(column) + ")";
+}
+
+inline std::string shape(Eigen::Index rows, Eigen::Index columns) {
+  return std::to_string(rows) + " x " + std::to_string(columns);
+}
+
+/// Accepts a matrix that is symmetric up to the rounding of a product X^T X: 64 eps of the geometric mean of the two
+/// diagonal entries.
+template <Real T>
+void require_symmetric(std::string_view where, std::string_view parameter, const Matrix<T>& matrix) {
+  using std::abs;
+  using std::sqrt;
+  for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+    for (Eigen::Index row = 0; row < column; ++row) {
+      const T difference = abs(T(matrix(row, column) - matrix(column, row)));
+      const T scale = sqrt(T(abs(matrix(row, row)))) * sqrt(T(abs(matrix(column, column))));
+      const T tolerance = T(64.0) * Eigen::NumTraits<T>::epsilon() * scale;
+      if (!(difference <= tolerance)) {
+        throw_domain_error(where,
+                           entry(parameter, row, column) + " and " + entry(parameter, column, row) +
+                               " differ: a covariance is symmetric",
+                           difference, "a difference of 0");
+      }
+    }
+  }
+}
+
+template <Real T>
+bool has_cholesky_factor(const Matrix<T>& matrix) {
+  return Eigen::LLT<Matrix<T>>(matrix).info() == Eigen::Success;
+}
+
+/// The smallest eigenvalue, for messages: the largest t for which matrix - t I has a Cholesky factor, by bisection from
+/// Gershgorin's bound. (Eigen's eigenvalue solver would cost every user of this header five seconds of compilation.)
+template <Real T>
+float smallest_eigenvalue(const Matrix<T>& matrix) {
+  const Matrix<T> identity = Matrix<T>::Identity(matrix.rows(), matrix.cols());
+  T low = -matrix.cwiseAbs().rowwise().sum().maxCoeff();
+  T high = matrix.diagonal().minCoeff();
+  for (int step = 0; step < 60; ++step) {
+    const T middle = (low + high) / T(2.0);
+    (has_cholesky_factor<T>(matrix - middle * identity) ? low : high) = middle;
+  }
+  return static_cast<float>(high);
+}
+
+}  // namespace detail
+
+template <class Derived>
+void require_shape(std::string_view where, std::string_view parameter, const Eigen::MatrixBase<Derived>& matrix,
                    Eigen::Index rows, Eigen::Index columns) {
   if (matrix.rows() != rows || matrix.cols() != columns) {
     throw_invalid_argument(where, std::string(parameter) + " has the wrong shape",
@@ -24,9 +120,6 @@ void require_shape(std::string_view where, std::string_view parameter, const Eig
   }
 }
 
-/// Accepts a matrix whose entries are all finite; NaN is refused.
-///
-/// Errors    std::domain_error that names the entry.
 template <class Derived>
 void require_finite_entries(std::string_view where, std::string_view parameter,
                             const Eigen::MatrixBase<Derived>& matrix) {
@@ -41,10 +134,6 @@ void require_finite_entries(std::string_view where, std::string_view parameter,
   }
 }
 
-/// Accepts a covariance as far as symmetry can decide: dimension x dimension, finite, and symmetric up to the rounding
-/// of a product X^T X. Its eigenvalues are not examined.
-///
-/// Errors    std::invalid_argument for the shape, std::domain_error for entries.
 template <Real T>
 void require_covariance(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                         Eigen::Index dimension) {
@@ -53,9 +142,6 @@ void require_covariance(std::string_view where, std::string_view parameter, cons
   detail::require_symmetric(where, parameter, matrix);
 }
 
-/// Accepts a symmetric matrix that has a Cholesky factor.
-///
-/// Errors    std::invalid_argument for the shape, std::domain_error for values.
 template <Real T>
 void require_positive_definite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                Eigen::Index dimension) {
@@ -66,10 +152,6 @@ void require_positive_definite(std::string_view where, std::string_view paramete
   }
 }
 
-/// Accepts a symmetric matrix with no eigenvalue below -64 d eps times the largest variance: a singular covariance
-/// passes.
-///
-/// Errors    std::invalid_argument for the shape, std::domain_error for values.
 template <Real T>
 void require_positive_semidefinite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                    Eigen::Index dimension) {
@@ -81,13 +163,6 @@ void require_positive_semidefinite(std::string_view where, std::string_view para
     throw_domain_error(where, std::string(parameter) + " is not positive semidefinite: smallest eigenvalue",
                        detail::smallest_eigenvalue(matrix), "a symmetric positive semidefinite matrix");
   }
-}
-
-/// Accepts the number of examples of a context: at least two.
-///
-/// Errors    std::invalid_argument for context_length < 2.
-inline void require_context_length(std::string_view where, std::int64_t context_length) {
-  require_at_least(where, "context_length", context_length, std::int64_t{2});
 }
 
 }  // namespace incontext::regression

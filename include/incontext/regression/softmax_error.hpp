@@ -1,18 +1,23 @@
 #pragma once
 
+#include <Eigen/Eigenvalues>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "incontext/core/math.hpp"
 #include "incontext/laws/standard_row.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
-#include "incontext/regression/detail/read_queries.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
+#include "incontext/regression/detail/weighted_chi_square_contour.hpp"
 #include "incontext/regression/detail/white_attention.hpp"
+#include "incontext/regression/linear_algebra.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/softmax_domain.hpp"
 #include "incontext/regression/softmax_error_isotropic.hpp"
@@ -50,7 +55,150 @@ template <Real T, scoring::SoftmaxLike Map>
 numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task,
                                       std::int64_t context_length, const Map& map,
                                       QueryToken query = QueryToken::excluded,
-                                      const T& tolerance = numerics::quadrature_tolerance<T>()) {
+                                      const T& tolerance = numerics::quadrature_tolerance<T>());
+
+namespace detail {
+
+/// A polynomial of second degree, zeta^T A zeta + c . zeta.
+template <Real T>
+struct QuadraticForm {
+  Matrix<T> square;
+  Vector<T> linear;
+};
+
+/// Queries whose scores have the variance sigma^2, and the moments of two polynomials of zeta given sigma.
+template <Real T>
+class WeightedChiSquareQueries : public WeightedChiSquareContour<T> {
+ public:
+  /// lambda_j >= 0, not all zero; the moments wanted are those of two polynomials of zeta.
+  WeightedChiSquareQueries(std::string_view where, const Vector<T>& lambda, Vector<T> mean,
+                           const QuadraticForm<T>& linear, const QuadraticForm<T>& quadratic)
+      : Contour(where, lambda, std::move(mean)),
+        forms_{form(linear), form(quadratic)},
+        centered_(!(T(0.0) < this->mean_.squaredNorm())) {}
+
+  QueryDensity<T> operator()(const T& u) const {
+    using std::exp;
+    const T r = radius(u), q = r * r;
+    const auto saddle = this->saddle_at(q);
+    const std::array<T, 3> integrals =
+        this->contour(q, saddle, std::array<T, 3>{}, [this](const auto& node) { return moments(node); });
+    const T scale = exp(saddle.exponent) * q * radius_rate(u);
+    return {T(this->deviation_ * r), T(scale * integrals[0]), T(scale * integrals[1]), T(scale * integrals[2])};
+  }
+
+ private:
+  using Contour = WeightedChiSquareContour<T>;
+
+  /// Of a polynomial: E zeta_j^2, E zeta_j zeta_k and E zeta_j of the tilted law are 1/f_j + (nu_j/f_j)^2,
+  /// (nu_j/f_j)(nu_k/f_k) and nu_j/f_j.
+  struct Form {
+    Vector<T> once;   // A_jj + c_j nu_j
+    Matrix<T> twice;  // nu_j A_jk nu_k
+  };
+  Form form(const QuadraticForm<T>& polynomial) const {
+    return {polynomial.square.diagonal() + polynomial.linear.cwiseProduct(this->mean_),
+            this->mean_.asDiagonal() * polynomial.square * this->mean_.asDiagonal()};
+  }
+
+  std::array<T, 3> moments(const typename Contour::Node& node) const {
+    const Vector<T>&re = node.inverse_real, &im = node.inverse_imaginary;
+    std::array<T, 3> values{node.real, T(0.0), T(0.0)};
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Form& form = forms_[k];
+      T moment_re = form.once.dot(re), moment_im = form.once.dot(im);
+      if (!centered_) {
+        const Vector<T> twice_re = form.twice * re, twice_im = form.twice * im;
+        moment_re += re.dot(twice_re) - im.dot(twice_im);
+        moment_im += re.dot(twice_im) + im.dot(twice_re);
+      }
+      values[k + 1] = node.real * moment_re - node.imaginary * moment_im;
+    }
+    return values;
+  }
+
+  std::array<Form, 2> forms_;
+  bool centered_;
+};
+
+}  // namespace detail
+
+// What queries of any covariance need for the error of true softmax.
+namespace detail {
+
+/// The queries' law for scores of white inputs, and the error at infinite context when attention reads with slope a_0.
+template <Real T>
+class ReadQueries {
+ public:
+  explicit ReadQueries(const WhiteAttention<T>& white)
+      : white_(white), square_(product<T>(white.key_query.transpose(), white.key_query)) {}
+
+  /// E sigma^2.
+  T mean_square() const { return square_.trace() + (white_.key_query * white_.input_mean).squaredNorm(); }
+
+  /// In the eigenvectors E of G^T G: zeta^T E[w p^T] G zeta - nu^T E[p p^T] G zeta, and zeta^T G^T E[p p^T] G zeta.
+  WeightedChiSquareQueries<T> law(std::string_view where) const {
+    const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(square_);
+    const Matrix<T>& e = spectrum.eigenvectors();
+    const Matrix<T> ge = white_.key_query * e, valued = white_.value_square() * ge;
+    return {where,
+            spectrum.eigenvalues(),
+            e.transpose() * white_.input_mean,
+            {e.transpose() * white_.task_with_value() * ge, -valued.transpose() * white_.input_mean},
+            {ge.transpose() * valued, Vector<T>::Zero(e.rows())}};
+  }
+
+  /// E (w . x - p . (mu + a_0 Sigma M x))^2, as a sum of squares.
+  T missed(const T& slope) const {
+    const Matrix<T>& g = white_.key_query;
+    const Vector<T>& nu = white_.input_mean;
+    const Matrix<T> h = Matrix<T>::Identity(g.rows(), g.cols()) - (slope * white_.label_value) * g;
+    const Vector<T> mean = h.transpose() * white_.task_mean - slope * (g.transpose() * white_.input_value);
+    const Vector<T> read = nu + slope * (g * nu), left = nu - white_.label_value * read;
+    const T at_mean = white_.task_mean.dot(left) - white_.input_value.dot(read);
+    return trace_of_product<T>(white_.task_covariance * h, h.transpose()) + mean.squaredNorm() +
+           left.dot(white_.task_covariance * left) + at_mean * at_mean;
+  }
+
+ private:
+  const WhiteAttention<T>& white_;
+  Matrix<T> square_;
+};
+
+/// The scores of inputs with a mean have one themselves, which only softmax of a linear map does not see.
+template <class Phi, Real T>
+void require_shift_invariance(std::string_view where, const LinearTask<T>& task) {
+  if constexpr (!scoring::is_linear<Phi>) require_all_zero(where, "input_mean", task.input_mean());
+}
+
+/// The query's own score is a function of its scores' variance only if the white scores' matrix is a multiple of I;
+/// then the error is that of the isotropic family with the labels' variance.
+template <Real T, class Map>
+numerics::Quadrature<T> query_included_softmax_error(std::string_view where, const Attention<T>& attention,
+                                                     const LinearTask<T>& task, std::int64_t context_length,
+                                                     const Map& map, const T& tolerance) {
+  require_softmax_domain(where, attention, task, context_length);
+  const auto white = white_attention(attention, task);
+  const T d = math::from_count<T>(task.dimension()), gain = white.key_query.trace() / d;
+  const Matrix<T> rest = white.key_query - gain * Matrix<T>::Identity(white.key_query.rows(), white.key_query.cols());
+  const T off = rest.cwiseAbs().maxCoeff();
+  if (!(off <= T(256.0) * Eigen::NumTraits<T>::epsilon() * white.key_query.cwiseAbs().maxCoeff())) {
+    throw_invalid_argument(where,
+                           "key_query is no multiple of the inverse of input_covariance and the query is included", off,
+                           "0 off it, or QueryToken::excluded");
+  }
+  return softmax_error_isotropic<T>({gain, attention.label_value},
+                                    {task.dimension(), T(1.0), T(white.task.trace() / d), task.noise_variance()},
+                                    context_length, map, QueryToken::included, tolerance);
+}
+
+}  // namespace detail
+
+template <Real T, scoring::SoftmaxLike Map>
+  requires std::same_as<T, scoring::Value<Map>>
+numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task,
+                                      std::int64_t context_length, const Map& map, QueryToken query,
+                                      const T& tolerance) {
   using std::sqrt;
   constexpr auto where = "softmax_error";
   if (query == QueryToken::included)

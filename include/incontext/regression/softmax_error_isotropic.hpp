@@ -10,7 +10,6 @@
 #include "incontext/core/math.hpp"
 #include "incontext/laws/standard_row.hpp"
 #include "incontext/numerics/quadrature.hpp"
-#include "incontext/regression/detail/chi_queries.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/optimal_temperature.hpp"
@@ -46,7 +45,49 @@ template <Real T, scoring::SoftmaxLike Map>
 numerics::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
                                                 std::int64_t context_length, const Map& map,
                                                 QueryToken query = QueryToken::excluded,
-                                                const T& tolerance = numerics::quadrature_tolerance<T>()) {
+                                                const T& tolerance = numerics::quadrature_tolerance<T>());
+
+// The law of the scores' standard deviation over isotropic queries.
+namespace detail {
+
+/// Isotropic queries: the scores have the standard deviation sigma = a |m| r, r chi distributed with d degrees of
+/// freedom.
+template <Real T>
+class ChiQueries {
+ public:
+  ChiQueries(const T& dimension, const T& deviation, const T& linear, const T& quadratic)
+      : dimension_(dimension), deviation_(deviation), linear_(linear), quadratic_(quadratic) {
+    using std::sqrt;
+    peak_ = sqrt(dimension);
+  }
+
+  T start() const { return place_of_radius(peak_); }
+
+  /// The logarithm of the density in u, up to a constant.
+  T log_density(const T& u) const {
+    using std::exp;
+    using std::log;
+    const T log_ratio = u - exp(T(-u)) - log(peak_);
+    return dimension_ * (log_ratio - math::exp_minus_one(T(T(2) * log_ratio)) / T(2)) + log(radius_rate(u));
+  }
+
+  QueryDensity<T> operator()(const T& u) const {
+    using std::exp;
+    const T r = radius(u), density = exp(log_density(u));
+    return {T(deviation_ * r), density, T(linear_ * r * r * density), T(quadratic_ * r * r * density)};
+  }
+
+ private:
+  T dimension_, deviation_, linear_, quadratic_, peak_;
+};
+
+}  // namespace detail
+
+template <Real T, scoring::SoftmaxLike Map>
+  requires std::same_as<T, scoring::Value<Map>>
+numerics::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& attention, const IsotropicTask<T>& task,
+                                                std::int64_t context_length, const Map& map, QueryToken query,
+                                                const T& tolerance) {
   constexpr auto where = "softmax_error_isotropic";
   require_context_length(where, context_length);
   detail::require_isotropic(where, task);

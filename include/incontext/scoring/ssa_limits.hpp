@@ -7,7 +7,6 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/sum.hpp"
-#include "incontext/scoring/detail/surviving_sign.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/softmax.hpp"
@@ -30,21 +29,7 @@ namespace incontext::scoring {
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identity_t<T>> scores,
-                                  Row<std::type_identity_t<T>> out) {
-  if (detail::count_visible(scores) == 0 || !map.elementwise(1).in_domain()) {
-    return detail::fill(out, math::not_a_number<T>());
-  }
-  const auto surviving = detail::surviving_sign(scores);
-  detail::Sum<T> sum;
-  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    const T z = scores[i];
-    const bool holds = detail::is_visible(z) && surviving.holds(z);
-    out[i] = holds ? math::power(T(surviving.ratio(z)), map.exponent) : T(0);
-    sum.add(out[i]);
-  }
-  const T total = sum.value();
-  for (std::ptrdiff_t i = 0; i < out.size; ++i) out[i] = out[i] / total;
-}
+                                  Row<std::type_identity_t<T>> out);
 
 /// First-order difference between SSA with b = 1 / k and softmax, for a large exponent k.
 ///
@@ -62,6 +47,60 @@ INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identit
 /// Accuracy  8 eps (1 + G) times the same sum with absolute values, G = log(max p / min p):
 ///           tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
+template <Real T>
+INCONTEXT_HD void ssa_softmax_correction(const T& exponent, Row<const std::type_identity_t<T>> scores,
+                                         Row<std::type_identity_t<T>> out);
+
+// The scores that keep weight under SSA as all scores grow.
+namespace detail {
+
+/// Which scores keep weight as all grow: those with the sign of the largest one (1, 0 or -1), and that one's size.
+template <Real T>
+struct SurvivingSign {
+  int sign = -1;
+  T size = T(0);
+
+  INCONTEXT_HD bool holds(const T& z) const {
+    if (sign > 0) return T(0) < z;
+    return sign < 0 || !(z < T(0) || T(0) < z);
+  }
+  /// |z| / |z_r| to the power of the sign, at most 1.
+  INCONTEXT_HD T ratio(const T& z) const {
+    if (sign == 0) return T(1);
+    return sign > 0 ? T(z / size) : T(size / -z);
+  }
+};
+
+template <Real T>
+INCONTEXT_HD SurvivingSign<T> surviving_sign(Row<const T> scores) {
+  std::ptrdiff_t top = -1;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    if (is_visible(scores[i]) && (top < 0 || scores[top] < scores[i])) top = i;
+  }
+  const T z = scores[top];
+  return {T(0) < z ? 1 : z < T(0) ? -1 : 0, math::magnitude(z)};
+}
+
+}  // namespace detail
+
+template <Real T>
+INCONTEXT_HD void ssa_scale_limit(const SSA<T>& map, Row<const std::type_identity_t<T>> scores,
+                                  Row<std::type_identity_t<T>> out) {
+  if (detail::count_visible(scores) == 0 || !map.elementwise(1).in_domain()) {
+    return detail::fill(out, math::not_a_number<T>());
+  }
+  const auto surviving = detail::surviving_sign(scores);
+  detail::Sum<T> sum;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    const bool holds = detail::is_visible(z) && surviving.holds(z);
+    out[i] = holds ? math::power(T(surviving.ratio(z)), map.exponent) : T(0);
+    sum.add(out[i]);
+  }
+  const T total = sum.value();
+  for (std::ptrdiff_t i = 0; i < out.size; ++i) out[i] = out[i] / total;
+}
+
 template <Real T>
 INCONTEXT_HD void ssa_softmax_correction(const T& exponent, Row<const std::type_identity_t<T>> scores,
                                          Row<std::type_identity_t<T>> out) {

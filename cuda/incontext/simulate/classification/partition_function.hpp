@@ -3,10 +3,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "incontext/classification/kernel_mean.hpp"
 #include "incontext/classification/partition_function.hpp"
-#include "incontext/simulate/classification/partition_function_run.hpp"
+#include "incontext/core/contracts.hpp"
 #include "incontext/simulate/classification/partition_function_trial.hpp"
 #include "incontext/simulate/classification/partition_function_types.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
@@ -34,6 +38,71 @@ namespace incontext::simulate {
 /// Random    as SphereTaskDraw; bits depend on seed and number of trials alone.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
+PartitionFunctionSimulation partition_function(const SphereTask& task, const std::vector<double>& kappas,
+                                               const Options& options);
+
+/// The partition functions of every trial, for medians: the mean of 1/Z~ is often dominated by a few contexts without
+/// points near the query.
+struct PartitionFunctionSample {
+  Sample sample;
+
+  [[nodiscard]] double median(std::size_t kernel, PartitionFunctionMetric metric) const {
+    return sample.median(kernel * detail::partition_function_metrics + static_cast<std::size_t>(metric));
+  }
+};
+
+/// The first `options.trials` trials of partition_function, each kept.
+///
+/// Source    as partition_function.
+/// Shapes    as Sample.
+/// Units     as partition_function.
+/// Domain    as partition_function; options.trials >= 1.
+/// Errors    as partition_function.
+/// Random    as partition_function: the same trials.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <class T = float>
+PartitionFunctionSample partition_function_sample(const SphereTask& task, const std::vector<double>& kappas,
+                                                  const Options& options);
+
+// Checks of the kernels of a run, and the run of their trial on one system.
+namespace detail {
+
+/// Accepts a kernel whose reference, the mean for independent points, is a normal number of T. With a smaller one the
+/// quotients would be zeros over zeros.
+template <class T>
+KernelReference<T> reference_of(std::string_view where, const SphereTask& task, double kappa) {
+  require_non_negative(where, "kappa", kappa);
+  if (kappa > 1e9) {
+    throw_domain_error(where, "kappa is too large: the mean partition function is lost to rounding", kappa,
+                       "at most 1e9");
+  }
+  const double kernel_mean = std::exp(classification::log_kernel_mean(task.dimension, kappa) - kappa);
+  const double mean = static_cast<double>(task.context_length) * kernel_mean;
+  if (!(mean >= static_cast<double>(std::numeric_limits<T>::min()))) {
+    throw_domain_error(where, "kappa is too large: the mean partition function underflows", kappa,
+                       "n A_d e^-kappa >= 2^" + std::to_string(std::numeric_limits<T>::min_exponent - 1));
+  }
+  return {static_cast<T>(kappa), static_cast<T>(mean)};
+}
+
+template <class T, class Visit>
+auto with_partition_function_trial(std::string_view where, Device device, const SphereTask& task,
+                                   const std::vector<double>& kappas, Visit visit) {
+  validate(task, where);
+  require_at_least(where, "kappas.size()", kappas.size(), std::size_t{1});
+  std::vector<KernelReference<T>> kernels;
+  for (const double kappa : kappas) kernels.push_back(reference_of<T>(where, task, kappa));
+  return with_system(device, [&](auto system) {
+    using System = decltype(system);
+    const typename System::template Memory<KernelReference<T>> list(kernels.begin(), kernels.end());
+    const PartitionFunctionTrial<T> trial{draw_of<T>(task), address(list), static_cast<int>(kernels.size())};
+    return visit(system, trial);
+  });
+}
+
+}  // namespace detail
+
+template <class T>
 PartitionFunctionSimulation partition_function(const SphereTask& task, const std::vector<double>& kappas,
                                                const Options& options) {
   validate(options);
@@ -64,26 +133,7 @@ PartitionFunctionSimulation partition_function(const SphereTask& task, const std
   return result;
 }
 
-/// The partition functions of every trial, for medians: the mean of 1/Z~ is often dominated by a few contexts without
-/// points near the query.
-struct PartitionFunctionSample {
-  Sample sample;
-
-  [[nodiscard]] double median(std::size_t kernel, PartitionFunctionMetric metric) const {
-    return sample.median(kernel * detail::partition_function_metrics + static_cast<std::size_t>(metric));
-  }
-};
-
-/// The first `options.trials` trials of partition_function, each kept.
-///
-/// Source    as partition_function.
-/// Shapes    as Sample.
-/// Units     as partition_function.
-/// Domain    as partition_function; options.trials >= 1.
-/// Errors    as partition_function.
-/// Random    as partition_function: the same trials.
-/// Runs on   serial, OpenMP, TBB, CUDA
-template <class T = float>
+template <class T>
 PartitionFunctionSample partition_function_sample(const SphereTask& task, const std::vector<double>& kappas,
                                                   const Options& options) {
   validate(options);
