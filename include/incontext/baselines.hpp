@@ -4,5 +4,6 @@
 
 #include "incontext/baselines/corrected_bayes_risk.hpp"
 #include "incontext/baselines/task_variances.hpp"
+#include "incontext/baselines/descent_layers.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
