@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "examples/evaluate/attention.hpp"
+#include "examples/evaluate/baselines.hpp"
 #include "examples/evaluate/cases.hpp"
 #include "examples/evaluate/classification.hpp"
 #include "examples/evaluate/laws.hpp"
@@ -44,6 +45,7 @@ Registry all_kinds() {
   register_attention(registry);
   register_softmax_error(registry);
   register_training(registry);
+  register_baselines(registry);
   register_classification(registry);
   return registry;
 }

@@ -1,20 +1,24 @@
 // A program of docs/theory/regression.md, word for word: the deterministic equivalent of the Bayes risk beside simulated risks.
 #include <cstdint>
 #include <cstdio>
+#include <incontext/baselines/ridge_risk.hpp>
 #include <incontext/regression/bayes_risk.hpp>
 #include <incontext/simulate/regression.hpp>
 
 int main() {
   namespace reg = incontext::regression;
-  std::printf("  d    l  equivalent  simulated  +- error  off by\n");
+  std::printf("  d    l  equivalent    exact  simulated  +- error  equivalent off by\n");
   const std::int64_t shapes[][2] = {{20, 10}, {20, 20}, {20, 40}, {20, 100}, {40, 40}, {80, 80}};
   for (const auto [d, l] : shapes) {
     const auto task = reg::LinearTask<double>::isotropic(
         {.dimension = d, .input_variance = 1.5, .task_variance = 5.0 / static_cast<double>(d), .noise_variance = 0.1});
     const double equivalent = reg::bayes_risk_deterministic_equivalent(task, l).risk;
+    const incontext::baselines::WishartSpectrum<double> spectrum(l - 1, d);  // the context is centered
+    const double exact = incontext::baselines::bayes_risk<double>(
+        spectrum, {.noise_variance = 0.1, .task_variance = 1.5 * 5.0 / static_cast<double>(d)});
     const auto risk = incontext::simulate::bayes_ridge_risk(task, l, {.seed = 1, .trials = 4096}).estimates.front();
-    std::printf("%3d %4d  %10.5f  %9.5f  %8.5f  %+5.1f %%\n", static_cast<int>(d), static_cast<int>(l), equivalent,
-                risk.mean, risk.standard_error, 100 * (equivalent / risk.mean - 1));
+    std::printf("%3d %4d  %10.5f  %7.5f  %9.5f  %8.5f  %15.1f %%\n", static_cast<int>(d), static_cast<int>(l),
+                equivalent, exact, risk.mean, risk.standard_error, 100 * (equivalent / exact - 1));
   }
   const auto centered = reg::LinearTask<double>::isotropic(
       {.dimension = 20, .input_variance = 1.5, .task_variance = 0.25, .noise_variance = 0.1});
