@@ -3,7 +3,7 @@
 /// The reference curves of in-context regression, exact at finite size.
 
 #include "incontext/baselines/corrected_bayes_risk.hpp"
-#include "incontext/baselines/task_variances.hpp"
 #include "incontext/baselines/descent_layers.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/baselines/task_variances.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
