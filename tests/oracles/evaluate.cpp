@@ -96,8 +96,12 @@ TEST_CASE("classification: every reference value is reproduced, and no other num
   check_file("classification", {.cases = 108, .fields = 251, .numbers = 1997});
 }
 
+TEST_CASE("baselines: every reference value is reproduced, and no other number", "[oracles]") {
+  check_file("baselines", {.cases = 14, .fields = 42, .numbers = 42});
+}
+
 TEST_CASE("the program names every field of a file in which a wrong value is planted", "[oracles]") {
-  for (const std::string room : {"regression", "scoring", "classification"}) {
+  for (const std::string room : {"regression", "scoring", "classification", "baselines"}) {
     const Json document = oracles_of(room);
     for (const Json& wrong : {Json("nan"), Json(nullptr), Json(12345.678)}) {
       CAPTURE(room, wrong);
@@ -119,7 +123,7 @@ TEST_CASE("the program names every field of a file in which a wrong value is pla
 
 TEST_CASE("one number planted in a copy of a file makes the program fail and name its case", "[oracles]") {
   const TemporaryFolder folder;
-  for (const std::string room : {"regression", "scoring", "classification"}) {
+  for (const std::string room : {"regression", "scoring", "classification", "baselines"}) {
     CAPTURE(room);
     Json document = oracles_of(room);
     Json& one = document["cases"][document["cases"].size() / 2];

@@ -57,7 +57,7 @@ run 0 scores --row 1,2,-inf,3 --weights "$work/weights.npy"
 for figure in approximation ssa-base ssmax-fading ssmax-threshold deviant prompt normsoftmax-bound; do
   run 0,3 scores --figure "$figure"
 done
-for room in regression scoring classification; do run 0 evaluate "tests/oracles/$room.json"; done
+for room in regression scoring classification baselines; do run 0 evaluate "tests/oracles/$room.json"; done
 run 2 temperature --temperatures 0
 run 2 scores --row 1,x
 exit "$failed"
