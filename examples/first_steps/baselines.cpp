@@ -1,5 +1,4 @@
-// A program of docs/first_steps.md, word for word: the errors that no layer, and that ridge regression, can have in
-// context.
+// A program of docs/first_steps.md, word for word: the floor of in-context regression, exact at every length.
 #include <cstdio>
 #include <incontext/baselines.hpp>
 
