@@ -141,6 +141,8 @@ def entries(root: pathlib.Path) -> dict[str, list[Entry]]:
     found: dict[str, list[Entry]] = {}
     for folder, room in ROOMS.items():
         for path in sorted((root / folder).glob("*.hpp")):
+            if path.stem.endswith("_trial"):  # what a simulator draws, which Python has no access to
+                continue
             for entry in parse(path, room, root):
                 found.setdefault(entry.name, []).append(entry)
     return found
