@@ -25,7 +25,7 @@ namespace incontext::baselines {
 /// Layer k takes the residuals r of the labels to r - (eta_k / l) X X^T r and adds (eta_k / l) x_q X^T r to the answer.
 /// Equal learning rates are one layer that is applied L times, a looped transformer.
 ///
-///     const double error = baselines::descent_risk<double>(spectrum, task, {0.4, 0.9});   // two layers
+///     const double error = baselines::descent_risk<double>(spectrum, variances, {0.4, 0.9});   // two layers
 ///
 /// Source    the construction: von Oswald et al., arXiv 2212.07677; the error derived:
 ///           docs/theory/baselines.md#layers.
@@ -87,7 +87,7 @@ DescentLayers<T> looped_layers(const WishartSpectrum<T>& spectrum, const TaskVar
 /// they are not, as with noise and many layers, the error is minimized by Levenberg and Marquardt's method from the roots'
 /// real parts and from the best equal rates, and `risk` is above `lower_bound`.
 ///
-///     const auto two = baselines::optimal_layers(spectrum, task, 2);   // two.learning_rates, two.risk
+///     const auto two = baselines::optimal_layers(spectrum, variances, 2);   // two.learning_rates, two.risk
 ///
 /// Source    derived: docs/theory/baselines.md#layers.
 /// Shapes    (spectrum, task, layers) -> learning rates: layers
@@ -115,7 +115,7 @@ DescentLayers<T> optimal_layers(const WishartSpectrum<T>& spectrum, const TaskVa
 
 /// The fewest layers of linear attention whose least error is within a share of the Bayes risk's excess over the noise.
 ///
-///     const auto layers = baselines::layers_needed(spectrum, task, 0.05);   // 5% above what Bayes adds to the noise
+///     const auto layers = baselines::layers_needed(spectrum, variances, 0.05);   // 5% above what Bayes adds to the noise
 ///
 /// Source    optimal_layers, for 0, 1, 2, ... layers.
 /// Shapes    (spectrum, task, share) -> count

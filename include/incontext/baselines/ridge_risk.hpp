@@ -19,8 +19,8 @@ namespace incontext::baselines {
 ///
 /// The mean is over inputs, task, noise and a new query with its noise.
 ///
-///     const baselines::WishartSpectrum<double> spectrum(40, 20);
-///     const double error = baselines::ridge_risk(spectrum, {.noise_variance = 0.1, .task_variance = 0.05}, 1.0);
+///     const baselines::WishartSpectrum<double> at_40(40, 20);
+///     const double error = baselines::ridge_risk(at_40, {.noise_variance = 0.1, .task_variance = 0.05}, 1.0);
 ///
 /// Source    derived: docs/theory/baselines.md#ridge.
 /// Shapes    (spectrum of l examples in d dimensions, task) -> scalar
@@ -52,7 +52,7 @@ T ridge_risk(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task, c
 /// It is ridge_risk at the penalty sigma^2 / psi^2. Its limit for large d and l is
 /// regression::bayes_risk_deterministic_equivalent, 6% below it at d = l = 20.
 ///
-///     const double floor = baselines::bayes_risk(spectrum, {.noise_variance = 0.1, .task_variance = 0.05});
+///     const double floor = baselines::bayes_risk(spectrum, variances);
 ///
 /// Source    derived: docs/theory/baselines.md#ridge.
 /// Shapes    (spectrum of l examples in d dimensions, task) -> scalar

@@ -29,8 +29,8 @@ namespace incontext::baselines {
 /// its eigenvalues is one sum over these nodes: the Bayes risk, the error of gradient descent, the information that a
 /// context holds of its task. Whatever f is, the rule is the same.
 ///
-///     const baselines::WishartSpectrum<double> spectrum(40, 20);
-///     const double mean_trace = spectrum.mean_sum([](double x) { return x; });   // 40 * 20
+///     const baselines::WishartSpectrum<double> of_40_examples(40, 20);
+///     const double mean_trace = of_40_examples.mean_sum([](double x) { return x; });   // 40 * 20
 ///
 /// Source    the structure: Adler, Forrester, Nagao and van Moerbeke, J. Stat. Phys. 99 (2000); the constant of the
 ///           second term derived, for even and odd N: docs/theory/baselines.md#spectrum.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "incontext/baselines.hpp"
 #include "incontext/calibration.hpp"
 #include "incontext/classification.hpp"
 #include "incontext/laws.hpp"
@@ -23,6 +24,9 @@ inline const regression::Vector<double> beta = regression::Vector<double>::Ones(
 inline const regression::Matrix<double> rows = regression::Matrix<double>::Random(100, 20);
 inline const classification::Context<double> context{
     regression::Matrix<double>::Identity(4, 3), {0, 1, 0, 1}, regression::Vector<double>::Unit(3, 0)};
+inline const baselines::WishartSpectrum<double> spectrum(40, 20);
+inline const baselines::TaskVariances<double> variances{.noise_variance = 0.1, .task_variance = 0.05};
+inline const regression::Vector<double> eigenvalues = regression::Vector<double>::Ones(20);
 inline const std::vector<scoring::Softmax<double>> maps{{1.0}, {2.0}};
 
 inline constexpr double theory = 1.0;
