@@ -24,8 +24,8 @@ Subcommand reporting(Subcommand text, void (*add_options)(CLI::App& app, Options
   return text;
 }
 
-/// The report with the tables that `tables(report, judgment)` returns, the controls that it adds to, the summary of the
-/// run, and the verdict on all of them.
+/// The report with the tables that `tables(report, judgment)` returns, then the table of negative controls, the summary
+/// of the run, and one verdict on all of them.
 template <class Simulator, class NegativeControls, class Tables>
 Report judged(Report report, const Simulator& simulator, const NegativeControls& controls, const Tables& tables) {
   Judgment judgment;

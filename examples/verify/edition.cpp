@@ -28,7 +28,7 @@ class WorkFolder {
   WorkFolder() {
     const char* set = std::getenv("TMPDIR");
     const std::string folder = set != nullptr && *set != '\0' ? set : "/tmp";
-    std::string name = folder + "/incontext verify-XXXXXX";
+    std::string name = folder + "/incontext-verify-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) {
       throw_input_error("TMPDIR", std::string("no folder can be made there: ") + std::strerror(errno), folder,
                         "a folder that can be written to");

@@ -23,7 +23,7 @@ struct SeededRow {
 };
 
 /// The verdict on p-values, by one test of all runs together and one of each row over its seeds. The first takes
-/// one row of every program at each seed, another one at the next: its values are independent, because every run has a
+/// one row of every run at each seed, another one at the next: its values are independent, because every run has a
 /// seed of its own. `without` names claims that have no row to test.
 Soak judge_uniformity(const std::vector<SeededRow>& rows, std::int64_t seeds,
                       const std::vector<std::string>& without = {});

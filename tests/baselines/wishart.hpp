@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-/// Wishart matrices that are drawn, and a spectrum that is not theirs.
+/// The eigenvalues of drawn Wishart matrices.
 namespace incontext::testing {
 
 /// The eigenvalues of G G^T or G^T G, whichever is smaller, of one matrix of independent N(0, 1).

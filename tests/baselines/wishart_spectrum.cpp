@@ -88,8 +88,6 @@ TEST_CASE("drawn matrices have these means, and not those of complex matrices", 
   for (const auto& [examples, dimension] : {Size{6, 6}, Size{5, 9}, Size{16, 7}}) {
     std::mt19937_64 engine(771);
     const WishartSpectrum<double> spectrum(examples, dimension);
-    // Complex matrices of unit variance: the sum of phi_j^2 up to N - 1 at 2x, whose mean of x is n d, too. Their mean of
-    // 1/x is N / |n - d|, that of real ones N / (|n - d| - 1).
     SampleMean ridge, information, square;
     for (int trial = 0; trial < 20'000; ++trial) {
       const Eigen::VectorXd x = drawn_eigenvalues(examples, dimension, engine);
@@ -101,7 +99,7 @@ TEST_CASE("drawn matrices have these means, and not those of complex matrices", 
     CHECK(std::abs(information.z(spectrum.mean_sum([](double x) { return std::log1p(x); }))) <= 5);
     CHECK(std::abs(square.z(spectrum.mean_sum([](double x) { return x * x; }))) <= 5);
     const auto n = static_cast<double>(examples), d = static_cast<double>(dimension);
-    CHECK_FALSE(std::abs(square.z(n * d * (n + d))) <= 5);  // complex matrices
+    CHECK_FALSE(std::abs(square.z(n * d * (n + d))) <= 5);  // that of complex matrices of unit variance
     const WishartSpectrum<double> longer(examples + 1, dimension);
     CHECK_FALSE(std::abs(ridge.z(longer.mean_sum([](double x) { return 1 / (x + 0.5); }))) <= 5);
   }

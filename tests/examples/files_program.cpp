@@ -168,7 +168,7 @@ TEST_CASE("a message about a value or cell of any length and bytes is one short 
                            run_program("temperature", {"--" + std::string(100000, 'o')}),
                            run_program("evaluate", {folder.write("n.json", std::string(1 << 20, '9'))})};
   for (const Finished& finished : runs) {
-    check_refused(finished, "incontext-");
+    check_refused(finished, "incontext ");
     CHECK(finished.errors.size() < 700);
     const auto printable = [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); };
     CHECK(std::all_of(finished.errors.begin(), finished.errors.end(), printable));

@@ -464,7 +464,7 @@ TEST_CASE("the claims' files: all that they name exists, and every run is of a c
   for (const Command& command : registry.commands) {
     CAPTURE(command.name);
     for (const std::string& line : {command.quick, command.full}) {
-      CHECK((line.empty() || line.starts_with("incontext-")));
+      CHECK((line.empty() || line.starts_with("incontext ")));
       CHECK((line.empty() || line.find("--seed ") == std::string::npos));
     }
     if (!command.recorded.empty()) CHECK(recorded_report(command.recorded) == part("\"tables\""));

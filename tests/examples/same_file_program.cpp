@@ -48,7 +48,8 @@ Names ends_of(const std::string& program, const std::string& option) {
 }
 
 Finished run(const std::string& program, const Names& more) {
-  Names all = needed.contains(program) ? needed.at(program) : Names{};
+  const bool has_files = !more.empty() && !more.front().starts_with("--");
+  Names all = needed.contains(program) && !has_files ? needed.at(program) : Names{};
   all.insert(all.end(), more.begin(), more.end());
   return run_program(program, all);
 }

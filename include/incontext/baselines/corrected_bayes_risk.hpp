@@ -14,7 +14,6 @@ namespace incontext::baselines {
 /// The Bayes risk for any covariances: a limit, the limit with its first correction, and a bound of what is left.
 ///
 /// Units     label units squared.
-/// Runs on   host
 template <Real T>
 struct CorrectedBayesRisk {
   T limit;        ///< the deterministic equivalent, off by order 1/n
@@ -24,7 +23,8 @@ struct CorrectedBayesRisk {
 
 namespace detail {
 
-/// q >= 0 with q (1 + sum_i 1 / (D_i + q)) = n for D_i = noise / e_i.
+/// q >= 0 with q (1 + sum_i 1 / (D_i + q)) = n for D_i = noise / e_i: noise over the effective ridge of
+/// regression::bayes_risk_deterministic_equivalent, which takes covariances and a centered context.
 template <Real T>
 T stieltjes_root(const Eigen::Matrix<T, Eigen::Dynamic, 1>& ridges, std::int64_t examples) {
   const T n = math::from_count<T>(examples);
@@ -33,15 +33,16 @@ T stieltjes_root(const Eigen::Matrix<T, Eigen::Dynamic, 1>& ridges, std::int64_t
     for (const T& ridge : ridges) sum += T(1) / (ridge + q);
     return T(q * sum - n);
   };
-  // q sum 1 / (D + q) < d, so that q is above n - d, and it is n at most. q / n >= 1 / (1 + sum 1 / D).
+  // q is below n, because 1 + S_1 > 1, and q = n / (1 + S_1(q)) is at least n / (1 + sum 1 / D).
   T inverse_sum = T(1);
   for (const T& ridge : ridges) inverse_sum += T(1) / ridge;
-  return numerics::root_between<T>("bayes_risk_corrected", excess, T(n / (T(2) * inverse_sum)), T(T(2) * n));
+  return numerics::root_between<T>("corrected_bayes_risk", excess, T(n / (T(2) * inverse_sum)), T(T(2) * n));
 }
 
 }  // namespace detail
 
-/// The Bayes risk of in-context ridge regression for any covariances: the limit of large sizes and its first correction.
+/// The Bayes risk of in-context ridge regression for any covariances: the limit of large sizes and its first
+/// correction.
 ///
 /// \f[ \sigma^2\Bigl(1 + S_1 - \frac{\dot v}{2 (1 - v)}\Bigr),\quad q (1 + S_1) = n,\quad
 ///     S_p = \sum_i (D_i + q)^{-p},\quad D_i = \frac{\sigma^2}{e_i},\quad v = \frac{q^2 S_2}{n} \f]
@@ -51,27 +52,26 @@ T stieltjes_root(const Eigen::Matrix<T, Eigen::Dynamic, 1>& ridges, std::int64_t
 /// The correction is the derivative by D of the term of order 1 in the mean of log det (G^T G + D), which real Gaussian
 /// matrices have and complex ones have not. Where all e_i are equal, bayes_risk is exact.
 ///
-///     const auto floor = baselines::bayes_risk_corrected<double>(eigenvalues, 0.1, 40);
+///     const auto floor = baselines::corrected_bayes_risk<double>(eigenvalues, 0.1, 40);
 ///
-/// Source    the limit: docs/theory/regression.md#bayes-risk; the correction: Bai and Silverstein 2004, the mean of linear
-///           spectral statistics, differentiated: docs/theory/baselines.md#any-covariance.
+/// Source    the limit: docs/theory/regression.md#bayes-risk; the correction: Bai and Silverstein 2004, the mean of
+///           linear spectral statistics, differentiated: docs/theory/baselines.md#any-covariance.
 /// Shapes    (eigenvalues of W^{1/2} Sigma W^{1/2}: d, examples) -> three scalars
 /// Units     eigenvalues and noise_variance: label units squared.
 /// Domain    eigenvalues > 0, noise_variance > 0, examples >= 1.
 /// Limits    examples -> infinity: sigma^2, and the bound tends to 0.
 /// Errors    std::domain_error for values, std::invalid_argument for no eigenvalue or no example.
-/// Accuracy  |risk - exact| <= error_bound = 10 v / (n^2 (1 - v)^3) of the risk's part above the noise: isotropic against
-///           the exact risk, d = 5 to 80, n / d = 0.3 to 10; power laws against simulation
+/// Accuracy  |risk - exact| <= error_bound = 10 v / (n^2 (1 - v)^3) times sigma^2 S_1, the limit's part above the
+///           noise: isotropic against the exact risk, d = 5 to 80, n / d = 0.3 to 10; power laws against simulation
 ///           (tests/baselines/corrected_bayes_risk.cpp). At d = n = 10 and eigenvalues 1/i the risk is 1.3% off.
-/// Runs on   host
 template <Real T>
-CorrectedBayesRisk<T> bayes_risk_corrected(const Eigen::Matrix<T, Eigen::Dynamic, 1>& eigenvalues,
+CorrectedBayesRisk<T> corrected_bayes_risk(const Eigen::Matrix<T, Eigen::Dynamic, 1>& eigenvalues,
                                            const T& noise_variance, std::int64_t examples) {
-  require_positive("bayes_risk_corrected", "noise_variance", noise_variance);
-  require_at_least("bayes_risk_corrected", "examples", examples, std::int64_t{1});
-  require_at_least("bayes_risk_corrected", "eigenvalues.size()", std::int64_t{eigenvalues.size()}, std::int64_t{1});
+  require_positive("corrected_bayes_risk", "noise_variance", noise_variance);
+  require_at_least("corrected_bayes_risk", "examples", examples, std::int64_t{1});
+  require_at_least("corrected_bayes_risk", "eigenvalues.size()", std::int64_t{eigenvalues.size()}, std::int64_t{1});
   for (Eigen::Index i = 0; i < eigenvalues.size(); ++i) {
-    require_positive("bayes_risk_corrected", "eigenvalues[" + std::to_string(i) + "]", eigenvalues(i));
+    require_positive("corrected_bayes_risk", "eigenvalues[" + std::to_string(i) + "]", eigenvalues(i));
   }
   const Eigen::Matrix<T, Eigen::Dynamic, 1> ridges = noise_variance * eigenvalues.cwiseInverse();
   const T n = math::from_count<T>(examples);

@@ -19,7 +19,8 @@ namespace incontext::baselines {
 
 /// The mean squared error of L layers of linear attention, which are L steps of gradient descent on the context.
 ///
-/// \f[ \sigma^2 + \psi^2 (d - l)_+ + \int \rho(x) \Bigl[\psi^2 p(t)^2 + \frac{\sigma^2}{l}\frac{(1 - p(t))^2}{t}\Bigr] dx,
+/// \f[ \sigma^2 + \psi^2 (d - l)_+
+///     + \int \rho(x) \Bigl[\psi^2 p(t)^2 + \frac{\sigma^2}{l}\frac{(1 - p(t))^2}{t}\Bigr] dx,
 ///     \quad t = \frac xl,\quad p(t) = \prod_{k=1}^{L} (1 - \eta_k t) \f]
 ///
 /// Layer k takes the residuals r of the labels to r - (eta_k / l) X X^T r and adds (eta_k / l) x_q X^T r to the answer.
@@ -35,7 +36,6 @@ namespace incontext::baselines {
 /// Limits    no layer, or no example: sigma^2 + psi^2 d.
 /// Errors    std::domain_error for values.
 /// Accuracy  of the spectrum's means, times the largest p (tests/baselines/descent_layers.cpp).
-/// Runs on   host
 template <Real T>
 T descent_risk(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task, const std::vector<T>& learning_rates) {
   require_task_variances("descent_risk", task);
@@ -48,7 +48,6 @@ T descent_risk(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task,
 /// Layers of linear attention and what they reach.
 ///
 /// Units     learning_rates: 1 over squared input units; the others: label units squared.
-/// Runs on   host
 template <Real T>
 struct DescentLayers {
   std::vector<T> learning_rates;  ///< of the layers; in rising order
@@ -61,12 +60,11 @@ struct DescentLayers {
 /// Source    docs/theory/baselines.md#layers; one-dimensional search by Brent's method.
 /// Shapes    (spectrum, task, layers) -> learning rates: layers, all equal
 /// Units     as DescentLayers.
-/// Domain    task_variance > 0, layers 0 to 64; at least one example; the search is between 0 and twice the best rate of one layer, and has one minimum there
-///           in every case that was tried.
+/// Domain    task_variance > 0, layers 0 to 64; at least one example; the search is between 0 and twice the best rate
+///           of one layer, and has one minimum there in every case that was tried.
 /// Limits    one layer: 1 / (1 + (d + 1) / l + sigma^2 / (l psi^2)).
 /// Errors    std::domain_error for variances, std::invalid_argument for layers and a spectrum of no example.
 /// Accuracy  the risk to eps, the rate to its square root (tests/baselines/descent_layers.cpp).
-/// Runs on   host
 template <Real T>
 DescentLayers<T> looped_layers(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task, std::int64_t layers) {
   detail::require_descent("looped_layers", spectrum, task, layers);
@@ -82,10 +80,11 @@ DescentLayers<T> looped_layers(const WishartSpectrum<T>& spectrum, const TaskVar
 
 /// The learning rates at which L layers of linear attention have the least mean error.
 ///
-/// The polynomials p of degree L with p(0) = 1 include the products of descent_risk. The best of all has a linear system of
-/// equations; where its roots are real, their inverses are the best learning rates, and `risk` equals `lower_bound`. Where
-/// they are not, as with noise and many layers, the error is minimized by Levenberg and Marquardt's method from the roots'
-/// real parts and from the best equal rates, and `risk` is above `lower_bound`.
+/// The polynomials p of degree L with p(0) = 1 include the products of descent_risk. The best of all has a linear
+/// system of equations; where its roots are real, their inverses are the best learning rates, and `risk` equals
+/// `lower_bound`. Where they are not, as with noise and many layers, the error is minimized by Levenberg and
+/// Marquardt's method from the roots' real parts, and from the best equal rates, which it moves together; `risk` is
+/// then above `lower_bound`.
 ///
 ///     const auto two = baselines::optimal_layers(spectrum, variances, 2);   // two.learning_rates, two.risk
 ///
@@ -93,11 +92,12 @@ DescentLayers<T> looped_layers(const WishartSpectrum<T>& spectrum, const TaskVar
 /// Shapes    (spectrum, task, layers) -> learning rates: layers
 /// Units     as DescentLayers.
 /// Domain    task_variance > 0, layers 0 to 64; at least one example.
-/// Limits    one layer: 1 / (1 + (d + 1) / l + sigma^2 / (l psi^2)). Many layers: the Bayes risk.
+/// Limits    one layer: 1 / (1 + (d + 1) / l + sigma^2 / (l psi^2)). Many layers: lower_bound tends to the
+///           Bayes risk; risk does without noise, and need not with noise.
 /// Errors    std::domain_error for variances, std::invalid_argument for layers and a spectrum of no example.
-/// Accuracy  the bound as descent_risk; the risk is that of the rates, which are a local minimum to 1e-7 where roots are
-///           complex (tests/baselines/descent_layers.cpp).
-/// Runs on   host
+/// Accuracy  the bound as descent_risk; the risk is that of the rates. Where roots are complex these are a local
+///           minimum, as far as random changes of 0.1% and 20% tell, and a lower one is not excluded
+///           (tests/baselines/descent_layers.cpp).
 template <Real T>
 DescentLayers<T> optimal_layers(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task, std::int64_t layers) {
   detail::require_descent("optimal_layers", spectrum, task, layers);
@@ -115,16 +115,16 @@ DescentLayers<T> optimal_layers(const WishartSpectrum<T>& spectrum, const TaskVa
 
 /// The fewest layers of linear attention whose least error is within a share of the Bayes risk's excess over the noise.
 ///
-///     const auto layers = baselines::layers_needed(spectrum, variances, 0.05);   // 5% above what Bayes adds to the noise
+///     // 5% above what Bayes adds to the noise
+///     const auto layers = baselines::layers_needed(spectrum, variances, 0.05);
 ///
 /// Source    optimal_layers, for 0, 1, 2, ... layers.
 /// Shapes    (spectrum, task, share) -> count
 /// Units     dimensionless.
-/// Domain    as optimal_layers; share > 0.
-/// Limits    65 where 64 layers do not suffice.
+/// Domain    task_variance > 0, share > 0; at least one example.
+/// Limits    65 where 64 layers do not suffice, as without noise and d <= l, where Bayes is 0.
 /// Errors    as optimal_layers, std::domain_error for the share.
-/// Accuracy  exact where the risks differ by more than their rounding.
-/// Runs on   host
+/// Accuracy  an upper bound where the best polynomial has complex roots, else exact up to rounding.
 template <Real T>
 std::int64_t layers_needed(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task, const T& share) {
   require_positive("layers_needed", "share", share);

@@ -5,12 +5,11 @@
 
 namespace incontext::baselines {
 
-/// The variances of linear regression in context as most of the literature has it: inputs N(0, I), tasks w of independent
-/// N(0, psi^2) entries, labels w x + N(0, sigma^2). Nothing is centered, unlike in regression::LinearTask.
+/// The variances of linear regression in context as most of the literature has it: inputs N(0, I), tasks w of
+/// independent N(0, psi^2) entries, labels w x + N(0, sigma^2). Nothing is centered, unlike in regression::LinearTask.
 ///
 /// Units     noise_variance: label units squared; task_variance: that over squared input units. Inputs of variance c
 ///           are inputs of variance 1 with c times the task variance.
-/// Runs on   host
 template <Real T>
 struct TaskVariances {
   T noise_variance;  ///< sigma^2 >= 0
@@ -20,7 +19,6 @@ struct TaskVariances {
 /// Refuses variances that are negative or not finite.
 ///
 /// Errors    std::domain_error that names the field.
-/// Runs on   host
 template <Real T>
 void require_task_variances(const char* where, const TaskVariances<T>& task) {
   require_non_negative(where, "noise_variance", task.noise_variance);

@@ -47,13 +47,22 @@ struct DescentError {
     noise_share /= examples;
   }
 
-  T risk(const std::vector<T>& rates) const {
-    // p, and (1 - p) / t without the cancellation at small t
-    Array p = Array::Ones(t.size()), fitted = Array::Zero(t.size());
+  /// p, and (1 - p) / t without the cancellation at small t.
+  struct Residual {
+    Array p, fitted;
+  };
+
+  Residual residual_of(const std::vector<T>& rates) const {
+    Residual residual{Array::Ones(t.size()), Array::Zero(t.size())};
     for (const T& rate : rates) {
-      fitted += rate * p;
-      p *= T(1) - rate * t;
+      residual.fitted += rate * residual.p;
+      residual.p *= T(1) - rate * t;
     }
+    return residual;
+  }
+
+  T risk(const std::vector<T>& rates) const {
+    const auto [p, fitted] = residual_of(rates);
     return unlearned + (weights * (prior * p * p + noise_share * t * fitted * fitted)).sum();
   }
 
@@ -73,11 +82,7 @@ struct DescentError {
         others.col(k) *= after;
         after *= T(1) - rates[static_cast<std::size_t>(k)] * t;
       }
-      Array fitted = Array::Zero(t.size()), p = Array::Ones(t.size());
-      for (const T& rate : rates) {
-        fitted += rate * p;
-        p *= T(1) - rate * t;
-      }
+      const auto [p, fitted] = residual_of(rates);
       const Array curvature = weights * (prior * t * t + noise_share * t);
       const Array pull = weights * t * (noise_share * fitted - prior * p);
       const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic> normal =
@@ -101,7 +106,7 @@ struct DescentError {
   }
 };
 
-/// The polynomial p of a degree with p(0) = 1 that has the least error: p = 1 - t r, r by projection on the polynomials
+/// The polynomial p of a degree with p(0) = 1 that has the least error: p = 1 - t q, q by projection on the polynomials
 /// that are orthonormal for the weight psi^2 t^2 + sigma^2 t / l.
 template <Real T>
 class BestPolynomial {

@@ -12,8 +12,8 @@
 
 namespace incontext::baselines::detail {
 
-/// The mean density of the singular values u of a matrix of independent N(0, 1), more_rows x order, at several places at
-/// once: the density of the eigenvalues x = u^2 of the Wishart matrix, times dx/du = 2 u.
+/// The mean density of the singular values u of a matrix of independent N(0, 1), more_rows x order, at several places
+/// at once: the density of the eigenvalues x = u^2 of the Wishart matrix, times dx/du = 2 u.
 ///
 /// The orthonormal Laguerre functions phi_j of weight x^a exp(-x), a = more_rows - order, come from their three-term
 /// recursion, and eps_j(x) = 1/2 int sgn(x - t) phi_j(t) / sqrt(t) dt from
@@ -110,7 +110,8 @@ class SingularValueDensity {
     f.phi = next;
   }
 
-  /// Large functions give their size to the factor. Eight steps multiply them by less than 1e24 for a up to 1e5.
+  /// Large functions give their size to the factor. Eight steps multiply them by less than 1e33 for
+  /// all sizes of WishartSpectrum, so that squares stay below 1e308.
   static void rescale(Functions& f, Block& squares) {
     using std::exp;
     using std::log;
