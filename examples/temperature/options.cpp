@@ -53,7 +53,7 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
     }
     o.figure = name;
   };
-  add_read(app, "--figure", read_figure, "A figure of the paper: 2a|2b|2c|3a|3b|3c|6|7|mean-shift|scores", "NAME");
+  add_read(app, "--figure", read_figure, "A figure of the paper", "2a|2b|2c|3a|3b|3c|6|7|mean-shift|scores");
   add_counts(app, "--context-lengths", o.context_lengths, "Context lengths of figures 2a, 2c, 3a", 2, 100000000);
   add_positive_numbers(app, "--shifts", o.shifts, "Values the shifted quantity takes in the other figures");
 }

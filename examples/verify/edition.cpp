@@ -197,6 +197,13 @@ Ledger with_another_seed(Ledger ledger, const std::vector<Run>& runs) {
   for (std::size_t i = 0, j = 0; i < ledger.claims.size() && j < claims.size(); ++i) {
     if (ledger.claims[i].id != claims[j].id) continue;
     ledger.decisions[i] = decide_again(ledger.claims[i], std::move(ledger.decisions[i]), another.decisions[j++]);
+    const std::vector<std::string> its = ledger.claims[i].runs();
+    for (const Run& run : runs) {
+      if (run.problem.empty() || std::find(its.begin(), its.end(), run.command) == its.end()) continue;
+      ledger.decisions[i].outcome = Outcome::not_tried;
+      ledger.decisions[i].reason = "the second seed that the rules ask for is missing: " + run.problem;
+      ledger.decisions[i].is_incomplete = true;
+    }
   }
   return ledger;
 }

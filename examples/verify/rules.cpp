@@ -43,7 +43,10 @@ bool some_in_the_setting(const Groups& groups) {
   return std::any_of(groups.begin(), groups.end(), [](const Seen& group) { return group.regime.empty(); });
 }
 
-Ruling rule_small(const Groups& rejected, const Groups& undecided) {
+Ruling rule_small(const Groups& held, const Groups& rejected, const Groups& undecided) {
+  if (!rejected.empty() && some_in_a_regime(held)) {
+    return {Outcome::in_a_regime, "holds: " + listed(held) + ". Does not: " + listed(rejected)};
+  }
   if (!rejected.empty()) return {Outcome::not_reproduced, "not so here: " + listed(rejected)};
   if (!undecided.empty()) return {Outcome::undecided, "neither so nor otherwise: " + listed(undecided)};
   return {Outcome::seen_in_small, "all rows of the claim hold, in a model smaller than the paper's"};
@@ -76,7 +79,7 @@ Ruling rule(Scale scale, bool setting_is_ours, const Groups& given) {
   const Groups held = all_of(groups, Role::paper, State::holds);
   const Groups rejected = all_of(groups, Role::paper, State::rejected);
   const Groups undecided = all_of(groups, Role::paper, State::undecided);
-  if (scale == Scale::small) return rule_small(rejected, undecided);
+  if (scale == Scale::small) return rule_small(held, rejected, undecided);
   if (all_of(groups, Role::control, State::rejected).empty()) {
     return {Outcome::undecided, "no near miss is rejected, so that these rows could not tell"};
   }

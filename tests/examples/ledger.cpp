@@ -144,6 +144,16 @@ TEST_CASE("power: a row of the paper that is off is rejected, and counts if anot
   CHECK(verdict_of(again(6)).agrees == true);  // nothing of ours is rejected
 }
 
+TEST_CASE("a second seed that cannot be run leaves the claim incomplete, with the reason") {
+  const Claim claim = claim_of();
+  const Ledger ledger = ledger_of({claim}, {run_of(shifted(6), rejected_control)});
+  const Ledger again = with_another_seed(ledger, {Run{.command = "run", .problem = "cannot be started"}});
+  CHECK(again.decisions.front().outcome == Outcome::not_tried);
+  CHECK(again.decisions.front().is_incomplete);
+  CHECK(again.decisions.front().reason == part("second seed that the rules ask for is missing: cannot be started"));
+  CHECK_FALSE(verdict_of(again).agrees.has_value());
+}
+
 TEST_CASE("power: a result of ours that is off fails the run, and leaves the claim undecided") {
   Claim claim = claim_of();
   claim.groups.push_back(group_of(Role::exact, "Results"));
