@@ -5,7 +5,6 @@
 
 namespace scoring = incontext::scoring;
 namespace training = incontext::training;
-namespace training = incontext::training;
 
 int main() {
   const training::ContextLayer layer{.task = {.dimension = 3, .classes = 3, .context_length = 30}, .scale = 0.4};
