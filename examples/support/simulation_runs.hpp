@@ -36,8 +36,13 @@ class SimulationRuns {
   /// Whether the user asked for exact values alone; every simulation returns at once with estimates of no trials.
   bool none() const { return !summary_.simulated; }
 
-  /// Whether no further simulation is to be run because the run was stopped.
-  bool stopped() const { return stopped_ || simulate::InterruptGuard::requested(); }
+  /// Whether no further simulation is to be run because the run was stopped. Who asks has more to run, so that a run
+  /// that was stopped is incomplete from then on.
+  bool stopped() {
+    stopped_ = stopped_ || simulate::InterruptGuard::requested();
+    if (stopped_) summary_.complete = false;
+    return stopped_;
+  }
 
   /// The summary of all simulations up to now; incomplete once one was cut short or skipped.
   const RunSummary& summary() const { return summary_; }
