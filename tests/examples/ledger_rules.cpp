@@ -44,6 +44,7 @@ TEST_CASE("every verdict has its rows") {
   const Groups only_in_a_regime{seen(Role::paper, State::rejected), seen(Role::paper, State::holds, "long rows"),
                                 seen(Role::control, State::rejected)};
   CHECK(outcome_of(only_in_a_regime) == Outcome::in_a_regime);
+  CHECK(outcome_of(only_in_a_regime, Scale::small) == Outcome::in_a_regime);
   CHECK(rule(Scale::paper, false, only_in_a_regime).reason == part("holds: So it is (long rows). Does not: So it is"));
   const Groups two_sentences = with(good, seen(Role::paper, State::rejected));
   CHECK(outcome_of(two_sentences) == Outcome::contradicted);
