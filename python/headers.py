@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass, field
 
 ROOMS = {
+    "include/incontext/baselines": "baselines",
     "include/incontext/core": "core",
     "include/incontext/calibration": "calibration",
     "include/incontext/classification": "classification",
@@ -23,6 +24,7 @@ ROOMS = {
     "include/incontext/statistics": "statistics",
     "include/incontext/training": "training",
     "cuda/incontext/apply": "apply",
+    "cuda/incontext/simulate/baselines": "simulate",
     "cuda/incontext/simulate/classification": "simulate",
     "cuda/incontext/simulate/engine": "simulate",
     "cuda/incontext/simulate/engine/records": "simulate",

@@ -6,6 +6,7 @@
 /// files of a program that do not simulate. Programs whose processes share simulations by MPI include
 /// simulate/engine/distributed.hpp, too.
 
+#include "incontext/simulate/baselines.hpp"
 #include "incontext/simulate/classification.hpp"
 #include "incontext/simulate/engine/devices.hpp"
 #include "incontext/simulate/engine/run.hpp"

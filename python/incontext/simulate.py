@@ -9,6 +9,7 @@ from typing import Any, Iterable, TypeVar
 
 from ._simulate.simulate import *  # noqa: F403
 from ._record import Choice, Record
+from .baselines import TaskVariances
 from .statistics import Estimate
 
 MapType = TypeVar("MapType")
@@ -181,6 +182,14 @@ class Simulation(Record):
     interrupted: bool
     device: Device
     seconds: float
+
+
+class BaselineSetting(Record):
+    dimension: int
+    examples: int
+    task: TaskVariances
+    descents: Any = ()
+    penalties: Any = ()
 
 
 class RowLabels(Record):

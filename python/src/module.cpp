@@ -31,6 +31,7 @@ NB_MODULE(_core, m) {
   bind_scoring(m);
   bind_laws(m);
   bind_regression(m);
+  bind_baselines(m);
   bind_classification(m);
   bind_kernel_attention(m);
   bind_calibration(m);

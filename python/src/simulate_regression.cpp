@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "incontext/simulate/baselines/baseline_errors.hpp"
 #include "incontext/simulate/regression/bayes_ridge_risk.hpp"
 #include "incontext/simulate/regression/reduced_softmax_error.hpp"
 #include "incontext/simulate/regression/regression_error.hpp"
@@ -14,6 +15,10 @@
 #include "simulate_runs.hpp"
 
 INCONTEXT_CHOICE(incontext::simulate::Estimator, "simulate", "Estimator")
+INCONTEXT_RECORD(incontext::baselines::TaskVariances<double>, "baselines", "TaskVariances", noise_variance,
+                 task_variance)
+INCONTEXT_RECORD(incontext::simulate::BaselineSetting, "simulate", "BaselineSetting", dimension, examples, task,
+                 descents, penalties)
 INCONTEXT_RECORD(incontext::simulate::RowLabels, "simulate", "RowLabels", task_mean, task_covariance, noise_variance,
                  labels)
 
@@ -228,6 +233,13 @@ void bind_simulate_regression(Room& room) {
       },
       "rows"_a, "task_covariance"_a, "noise_variance"_a, "context_length"_a, "options"_a,
       with_options(room.docs("bayes_ridge_risk_on_rows")));
+  m.def(
+      "baseline_errors",
+      [](const simulate::BaselineSetting& setting, const nb::kwargs& options) {
+        return run_simulation(options,
+                              [&](const simulate::Options& o) { return simulate::baseline_errors(setting, o); });
+      },
+      "setting"_a, "options"_a, with_options(room.docs("baseline_errors")));
 }
 
 }  // namespace incontext::python

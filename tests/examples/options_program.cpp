@@ -91,6 +91,7 @@ TEST_CASE("every program that simulates uses or refuses the options of a run", "
   try_options({"gradients", {}, {"--trials", "64", "--dimension", "4"}}, run_options);
   try_options({"fading", {}, {"--trials", "1500", "--lengths", "20"}}, run_options);
   try_options({"classify", {"--rule", "linear", "--rate", "7"}, {"--trials", "64"}}, run_options);
+  try_options({"baselines", {}, {"--trials", "64", "--context-lengths", "5"}}, run_options);
   try_options({"temperature", {"--device", "openmp"}, {"--trials", "64", "--dimension", "2"}}, run_options);
 }
 
@@ -202,6 +203,18 @@ TEST_CASE("incontext tasks: every option counts or is refused, in every mode", "
   for (const std::string figure : {"baselines", "boundary", "deviant"}) {
     try_options({"tasks", {"--figure", figure}, {"--trials", "2000"}}, options);
   }
+}
+
+TEST_CASE("incontext baselines: every option counts or is refused", "[programs][options]") {
+  try_options({"baselines", {}, {"--trials", "500", "--context-lengths", "3,9"}}, {{"--dimension", "4"},
+                                                                                   {"--noise-variance", "0.2"},
+                                                                                   {"--task-variance", "0.2"},
+                                                                                   {"--input-variance", "2"},
+                                                                                   {"--layers", "3"},
+                                                                                   {"--looped", "2"},
+                                                                                   {"--without-query-noise", ""},
+                                                                                   {"--per-dimension", ""},
+                                                                                   {"--no-simulation", ""}});
 }
 
 TEST_CASE("incontext fading: every option counts or is refused, in every mode", "[programs][options]") {

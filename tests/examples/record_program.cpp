@@ -78,6 +78,7 @@ std::vector<Short> short_runs() {
           {"gradients", {"--figure", "normsoftmax", "--dimension", "4", "--trials", "5000"}},
           {"fading", {"--figure", "phase", "--lengths", "20", "--trials", "5000"}},
           {"tasks", {"--trials", "20000"}},
+          {"baselines", {"--context-lengths", "4,30", "--trials", "5000"}},
           {"classify",
            {"--rule", "softmax", "--dimension", "2", "--context-length", "20", "--classes", "2", "--search-trials",
             "2500", "--trials", "5000"}}};

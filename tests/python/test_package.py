@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 import headers  # noqa: E402
 
-ROOMS = ["calibration", "classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
+ROOMS = ["baselines", "calibration", "classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
 ENTRIES = headers.entries(ROOT)
 PATTERN = re.compile(rf"\b({'|'.join(ROOMS)}|apply|law|numerics)::(?:checked::)?(\w+)")
 
@@ -74,7 +74,7 @@ def test_docstrings_are_the_headers_own(room):
     texts = headers.texts(ROOT)
     own = {"agreement_resolution", "agreement_verdict", "estimate_of", "heat_temperature", "heat_inverse_temperature",
            "context_training", "regression_training", "needle_training", "sequence_training", "reasoning_training",
-           "drawn_sequences", "kernel_weights", "kernel_jvp", "kernel_vjp", "kernel_value"}
+           "drawn_sequences", "kernel_weights", "kernel_jvp", "kernel_vjp", "kernel_value", "wishart_spectrum"}
     for name, function in functions(room).items():
         if name in own or name.startswith(("parabola_", "matrix_normsoftmax_")):
             continue

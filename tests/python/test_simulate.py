@@ -55,6 +55,8 @@ def test_the_same_seed_gives_the_bits_of_cpp(general_model):
     run = ic.simulate.regression_error(attention, task, 11, maps, estimator=ic.simulate.Estimator.conditional, **options)
     assert of(run.estimates) == bits("conditional-float")
     assert of(ic.simulate.bayes_ridge_risk(task, 5, **options).estimates) == bits("ridge-double")
+    baselines = ic.simulate.BaselineSetting(3, 7, ic.baselines.TaskVariances(0.3, 0.5), [[0.25, 0.75]], [0.6, 0.0])
+    assert of(ic.simulate.baseline_errors(baselines, **options).estimates) == bits("baseline-errors-double")
     linear = ic.simulate.at_temperatures([0.75, 1.5], ic.scoring.LinearAttention())
     assert of(ic.simulate.regression_error(attention, task, 6, linear, **options).estimates) == bits("linear-float")
     rows = [[1.0, 0.5, 0.25], [-0.25, 2.0, 1.0], [0.75, -1.0, 0.5], [3.0, 0.125, -2.0]]

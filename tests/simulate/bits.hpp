@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "incontext/scoring/ssa.hpp"
+#include "incontext/simulate/baselines/baseline_errors.hpp"
 #include "incontext/simulate/classification/adaptive_onset.hpp"
 #include "incontext/simulate/classification/classification_contrasts.hpp"
 #include "incontext/simulate/classification/classification_grid.hpp"
@@ -246,6 +247,13 @@ inline std::vector<std::string> bits(simulate::Device device, int threads, std::
   append_training_bits(lines, device, threads, trials, seed);
   append_bits(lines, "task-streams-float", simulate::run(TaskStreamTrial<float>{}, options));
   append_bits(lines, "task-streams-double", simulate::run(TaskStreamTrial<double>{}, options));
+  append_bits(lines, "baseline-errors-double",
+              simulate::baseline_errors({.dimension = 3,
+                                         .examples = 7,
+                                         .task = {.noise_variance = 0.3, .task_variance = 0.5},
+                                         .descents = {{0.25, 0.75}},
+                                         .penalties = {0.6, 0}},
+                                        options));
   return lines;
 }
 

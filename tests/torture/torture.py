@@ -110,6 +110,7 @@ SMALL = {"temperature": ["--trials", "64", "--dimension", "3", "--context-length
          "softmax-error": ["--trials", "64", "--dimension", "3", "--context-length", "8"],
          "classify": ["--trials", "64", "--dimension", "3", "--context-length", "10"],
          "fading": ["--trials", "64"], "gradients": ["--trials", "64"], "tasks": ["--trials", "64"],
+         "baselines": ["--trials", "64", "--context-lengths", "3,30"],
          "evaluate": ["good.json"], "calibrate": ["--scores", "good.npy"], "verify": ["--list"], "completion": ["bash"], "merge": [],
          "scores": []}
 

@@ -1,0 +1,198 @@
+// incontext baselines: the curves that figures of in-context linear regression show for reference, exact at finite size,
+// beside the same run on drawn contexts.
+
+#include <incontext/baselines/reference_curves.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "examples/baselines/simulator.hpp"
+#include "examples/incontext/subcommand.hpp"
+
+namespace incontext::examples::baselines {
+
+namespace {
+
+using Settings = incontext::baselines::CurveSettings<double>;
+
+struct BaselineOptions {
+  Settings settings = {.dimension = 20, .noise_variance = 0.1, .task_variance = 0.05};
+  std::vector<std::int64_t> lengths = {};
+  bool without_query_noise = false;
+  SimulationOptions simulation = {};
+  OutputOptions output = {};
+};
+
+void add_options(CLI::App& app, BaselineOptions& o) {
+  const auto positive = [](double value) { return value > 0; };
+  const auto not_negative = [](double value) { return value >= 0; };
+  add_count<std::int64_t>(app, "--dimension", o.settings.dimension, "Dimension d of the inputs", 1, 1000);
+  add_counts(app, "--context-lengths", o.lengths, "Numbers of examples in a context", 0, 1000000);
+  add_number(app, "--noise-variance", o.settings.noise_variance, "Variance of the labels' noise", not_negative,
+             "0 <= value");
+  add_number(app, "--task-variance", o.settings.task_variance, "Variance of each entry of the task", positive,
+             "0 < value");
+  add_number(app, "--input-variance", o.settings.input_variance, "Variance of each entry of the inputs", positive,
+             "0 < value");
+  add_counts(app, "--layers", o.settings.layers,
+             "Numbers of layers of linear attention, each layer with a step size of its own", 0, 64);
+  add_counts(app, "--looped", o.settings.looped, "How often one layer of linear attention is applied", 0, 64);
+  head_options(app, "Setting");
+  add_flag(app, "--without-query-noise", o.without_query_noise,
+           "Measure the error on the query's label without its noise");
+  add_flag(app, "--per-dimension", o.settings.per_dimension, "Divide errors by the dimension");
+  head_options(app, "Units");
+  add_run_options(app, o.simulation);
+  add_no_simulation_option(app, o.simulation);
+  add_output_options(app, o.output);
+  add_partial_option(app, o.output);
+}
+
+UnusedOptions complete(const CLI::App& app, BaselineOptions& o) {
+  UnusedOptions unused(app);
+  add_unused_run_options(unused, o.simulation, o.output);
+  or_usual(o.lengths, {1, 2, 5, 10, 20, 40, 80, 160});
+  if (!is_given(app, "--layers") && !is_given(app, "--looped")) o.settings.layers = {1, 2, 4};
+  o.settings.query_noise = !o.without_query_noise;
+  return unused;
+}
+
+std::string heading_of(std::string name) {
+  const bool counted = name.starts_with("layers_") || name.starts_with("looped_");
+  if (counted) name = name.substr(7) + (name.starts_with("layers_") ? " layers" : " rounds");
+  for (char& c : name) c = c == '_' ? ' ' : c;
+  return name == "1 layers" ? "1 layer" : name == "1 rounds" ? "1 round" : name;
+}
+
+Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves,
+                  const std::vector<std::int64_t>& lengths) {
+  Table table{.name = "curves",
+              .title = "Mean squared errors of what reads a context, exact at this size",
+              .columns = {{.name = "context_length", .heading = "examples"}},
+              .notes = {"bayes is the floor that no reader of the context can be below; bayes limit is its limit for "
+                        "large sizes.",
+                        "least squares, of least norm, has no mean where examples and dimensions differ by at most "
+                        "one."},
+              .key_columns = 1};
+  for (const auto& curve : curves) {
+    table.columns.push_back({.name = curve.name, .heading = heading_of(curve.name), .decimals_as = 1});
+  }
+  for (std::size_t k = 0; k < lengths.size(); ++k) {
+    std::vector<Cell> cells = {lengths[k]};
+    for (const auto& curve : curves) cells.emplace_back(curve.values[k]);
+    table.add_row(std::move(cells));
+  }
+  return table;
+}
+
+/// An error on the noisy label in the units of the settings.
+double in_units(double error, const Settings& settings) {
+  const double counted = settings.query_noise ? error : error - settings.noise_variance;
+  return settings.per_dimension ? counted / static_cast<double>(settings.dimension) : counted;
+}
+
+statistics::Estimate in_units(statistics::Estimate estimate, const Settings& settings) {
+  const double scale = settings.per_dimension ? static_cast<double>(settings.dimension) : 1;
+  estimate.mean = in_units(estimate.mean, settings);
+  estimate.standard_error /= scale;
+  estimate.rounding /= scale;
+  return estimate;
+}
+
+/// The curves at one length beside the same readers on drawn contexts.
+void add_simulated(Table& table, const BaselineOptions& o, std::int64_t length, Simulator& simulator,
+                   Judgment& judgment, Controls& controls) {
+  namespace exact = incontext::baselines;
+  const exact::TaskVariances<double> task = exact::standardized(o.settings);
+  const exact::WishartSpectrum<double> spectrum(length, o.settings.dimension);
+  simulate::BaselineSetting setting{.dimension = o.settings.dimension, .examples = length, .task = task};
+  std::vector<std::pair<std::string, double>> exacts;
+  const auto add_descent = [&](const std::string& name, const exact::DescentLayers<double>& layers) {
+    setting.descents.push_back(layers.learning_rates);
+    exacts.emplace_back(heading_of(name), layers.risk);
+  };
+  for (const auto count : o.settings.layers) {
+    add_descent("layers_" + std::to_string(count), optimal_layers(spectrum, task, count));
+  }
+  for (const auto count : o.settings.looped) {
+    add_descent("looped_" + std::to_string(count), looped_layers(spectrum, task, count));
+  }
+  // four moments of its error exist
+  const bool is_least_squares_judged = length >= o.settings.dimension + 8;
+  if (is_least_squares_judged) {
+    setting.penalties.push_back(0);
+    exacts.emplace_back("least squares", exact::least_squares_risk(length, o.settings.dimension, task));
+  }
+  const bool has_bayes = task.noise_variance > 0;
+  if (has_bayes) {
+    setting.penalties.push_back(task.noise_variance / task.task_variance);
+    exacts.emplace_back("bayes", bayes_risk(spectrum, task));
+  }
+  if (exacts.empty()) return;
+  const std::vector<statistics::Estimate> estimates = simulator.errors(setting);
+  for (std::size_t k = 0; k < exacts.size(); ++k) {
+    std::vector<Cell> cells = {length, exacts[k].first};
+    const std::vector<Cell> comparison =
+        judgment.judged(in_units(exacts[k].second, o.settings), in_units(estimates[k], o.settings));
+    cells.insert(cells.end(), comparison.begin(), comparison.end());
+    table.add_row(std::move(cells));
+  }
+  if (!has_bayes) return;
+  const Eigen::VectorXd eigenvalues = Eigen::VectorXd::Constant(o.settings.dimension, task.task_variance);
+  const double limit = exact::corrected_bayes_risk<double>(eigenvalues, task.noise_variance, length).limit;
+  controls.add({std::string("bayes limit"), length}, in_units(limit, o.settings),
+               in_units(exacts.back().second, o.settings), in_units(estimates.back(), o.settings));
+}
+
+Report report_of(const CLI::App& app, BaselineOptions& o) {
+  Report report = report_on(app, complete(app, o));
+  report.arguments["context-lengths"] = o.lengths;
+  report.arguments["layers"] = o.settings.layers;
+  Controls controls({{"statement"}, {.name = "context_length", .heading = "examples"}});
+  Simulator simulator(o.simulation, o.output.quiet);
+  return judged(std::move(report), simulator, controls, [&](Report&, Judgment& judgment) {
+    std::vector<Table> tables = {curve_table(reference_curves(o.settings, o.lengths), o.lengths)};
+    if (o.simulation.none) return tables;
+    Table table{.name = "simulated",
+                .title = "The same run on drawn contexts",
+                .columns = {{.name = "context_length", .heading = "examples"}, {"reader"}},
+                .notes = {"Rows of one length share their draws, so their z are correlated. Least squares is simulated "
+                          "from d + 8 examples on, where its errors have four moments."},
+                .key_columns = 2};
+    for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
+    for (const std::int64_t length : o.lengths) {
+      if (length > 0) add_simulated(table, o, length, simulator, judgment, controls);
+    }
+    tables.push_back(std::move(table));
+    return tables;
+  });
+}
+
+}  // namespace
+
+Subcommand subcommand() {
+  return reporting<BaselineOptions>(
+      {.name = "baselines",
+       .question = "Which reference curves does a figure of in-context regression need, exactly at its size?",
+       .description =
+           "The reference curves of in-context linear regression, exact at finite size, inputs N(0, c I) and tasks\n"
+           "N(0, t I): the Bayes floor, least squares, layers of linear attention as gradient steps with the best "
+           "step\n"
+           "sizes, the answer 0; beside the same run on drawn contexts. The limit of large sizes is a negative "
+           "control.\n" +
+           std::string(exit_codes_help),
+       .footer =
+           "\nExamples:\n"
+           "  incontext baselines --dimension 10 --context-lengths 5,10,20,40\n"
+           "  incontext baselines --input-variance 0.05 --task-variance 1 --noise-variance 0.25 --per-dimension\n"
+           "  incontext baselines --layers 1,2,3 --looped 2,3 --no-simulation --format csv --output curves.csv\n"},
+      add_options, report_of);
+}
+
+}  // namespace incontext::examples::baselines

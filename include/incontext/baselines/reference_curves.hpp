@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "incontext/baselines/corrected_bayes_risk.hpp"
+#include "incontext/baselines/descent_layers.hpp"
+#include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/baselines/task_variances.hpp"
+#include "incontext/baselines/wishart_spectrum.hpp"
+#include "incontext/core/contracts.hpp"
+#include "incontext/core/math.hpp"
+
+namespace incontext::baselines {
+
+/// The setting and the units of a figure of in-context linear regression.
+///
+/// Units     noise_variance: label units squared; input_variance: input units squared; task_variance: label units
+///           squared over input units squared.
+template <Real T>
+struct CurveSettings {
+  std::int64_t dimension;
+  T noise_variance;
+  T task_variance;
+  T input_variance = T(1);                ///< 1/d for inputs N(0, I/d)
+  std::vector<std::int64_t> layers = {};  ///< one curve each: layers of linear attention, each with its best rate
+  std::vector<std::int64_t> looped = {};  ///< one curve each: one layer that is applied so many times
+  bool query_noise = true;                ///< whether the error is of the noisy label, or of its mean
+  bool per_dimension = false;             ///< whether errors are divided by the dimension
+};
+
+/// One curve of a figure.
+///
+/// Units     values: as reference_curves.
+template <Real T>
+struct Curve {
+  std::string name;       ///< such as bayes or layers_2
+  std::vector<T> values;  ///< one per context length
+};
+
+/// The variances after inputs of variance c are written as inputs of variance 1 times sqrt(c).
+///
+/// Errors    std::domain_error that names the field.
+template <Real T>
+TaskVariances<T> standardized(const CurveSettings<T>& settings) {
+  require_non_negative("CurveSettings", "noise_variance", settings.noise_variance);
+  require_non_negative("CurveSettings", "task_variance", settings.task_variance);
+  require_positive("CurveSettings", "input_variance", settings.input_variance);
+  return {settings.noise_variance, settings.task_variance * settings.input_variance};
+}
+
+/// The curves that figures of in-context linear regression show for reference, exact at finite size.
+///
+/// no_context           the answer 0
+/// least_squares        least squares, of least norm where the examples are fewer than the dimensions; see
+///                      least_squares_risk, which is infinite where |d - l| <= 1
+/// layers_L, looped_L   L layers of linear attention with the best rates; optimal_layers and looped_layers
+/// bayes                the floor: ridge regression with the penalty noise over task variance; see bayes_risk
+/// bayes_limit          its limit for large sizes, to be shown beside it; see corrected_bayes_risk
+///
+///     const auto curves = baselines::reference_curves<double>(
+///         {.dimension = 20, .noise_variance = 0.1, .task_variance = 0.05, .layers = {1, 2, 4}}, {1, 2, 5, 10, 20, 40});
+///
+/// Source    the functions named.
+/// Shapes    (settings, k lengths) -> curves of k values each
+/// Units     label units squared, over the dimension if settings.per_dimension.
+/// Domain    as the functions named: lengths 0 to 1e6, 0 to 64 layers. bayes_limit needs both variances > 0 and is left
+///           out without.
+/// Limits    length 0: every curve is no_context.
+/// Errors    std::invalid_argument for sizes, std::domain_error for variances and penalties, by the name of the field.
+/// Accuracy  as the functions named, to their accuracy times the mean of the squared noisy label; without the query's
+///           noise that much of a smaller number (tests/baselines/reference_curves.cpp).
+template <Real T>
+std::vector<Curve<T>> reference_curves(const CurveSettings<T>& settings, const std::vector<std::int64_t>& lengths) {
+  constexpr const char* where = "reference_curves";
+  const TaskVariances<T> task = standardized(settings);
+  const std::int64_t d = settings.dimension;
+  std::vector<WishartSpectrum<T>> spectra;
+  spectra.reserve(lengths.size());
+  for (std::size_t k = 0; k < lengths.size(); ++k) {
+    require_at_least(where, "lengths[" + std::to_string(k) + "]", lengths[k], std::int64_t{0});
+    spectra.emplace_back(lengths[k], d);
+  }
+  const T nothing = task.noise_variance + task.task_variance * math::from_count<T>(d);
+  const Eigen::Matrix<T, Eigen::Dynamic, 1> eigenvalues =
+      Eigen::Matrix<T, Eigen::Dynamic, 1>::Constant(d, task.task_variance);
+
+  std::vector<Curve<T>> curves;
+  const auto add = [&](std::string name, const auto& risk_at) {
+    Curve<T> curve{std::move(name), {}};
+    curve.values.reserve(lengths.size());
+    for (std::size_t k = 0; k < lengths.size(); ++k) {
+      T risk = lengths[k] == 0 ? nothing : risk_at(k);
+      if (!settings.query_noise) risk -= task.noise_variance;
+      if (settings.per_dimension) risk /= math::from_count<T>(d);
+      curve.values.push_back(risk);
+    }
+    curves.push_back(std::move(curve));
+  };
+
+  add("no_context", [&](std::size_t) { return nothing; });
+  add("least_squares", [&](std::size_t k) { return least_squares_risk(lengths[k], d, task); });
+  for (const std::int64_t layers : settings.layers) {
+    add("layers_" + std::to_string(layers),
+        [&](std::size_t k) { return optimal_layers(spectra[k], task, layers).risk; });
+  }
+  for (const std::int64_t layers : settings.looped) {
+    add("looped_" + std::to_string(layers),
+        [&](std::size_t k) { return looped_layers(spectra[k], task, layers).risk; });
+  }
+  add("bayes", [&](std::size_t k) { return bayes_risk(spectra[k], task); });
+  if (task.noise_variance > T(0) && task.task_variance > T(0)) {
+    add("bayes_limit",
+        [&](std::size_t k) { return corrected_bayes_risk<T>(eigenvalues, task.noise_variance, lengths[k]).limit; });
+  }
+  return curves;
+}
+
+}  // namespace incontext::baselines

@@ -1,0 +1,139 @@
+"""The reference curves of in-context regression, exact at finite size.
+
+    curves = incontext.baselines(dimension=20, context_length=range(1, 201), noise_variance=0.1, task_variance=1 / 20,
+                                 layers=[1, 2, 4])
+    curves["bayes"]                     # an array, one value per context length
+    curves.plot()
+
+Inputs are N(0, input_variance I), tasks N(0, task_variance I); nothing is centered. The functions are those of the C++
+room, of numbers or arrays of them.
+"""
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any, Iterator, Sequence
+
+import numpy
+
+from . import _core
+from ._core.baselines import *  # noqa: F403
+from ._record import Record, table_text
+
+
+class TaskVariances(Record):
+    noise_variance: float
+    task_variance: float
+
+
+class DescentLayers(Record):
+    learning_rates: Any
+    risk: float
+    lower_bound: float
+
+
+class CorrectedBayesRisk(Record):
+    limit: float
+    risk: float
+    error_bound: float
+
+
+class Curves:
+    """Curves by name, one value per context length; the names say what reads the context.
+
+    no_context: the answer 0. least_squares: of least norm where the examples are fewer than the dimensions, infinite
+    where the two differ by at most one. layers_L and looped_L: L layers of linear attention with the best step sizes,
+    or one applied L times. bayes: the floor. bayes_limit: its limit for large sizes, to be shown beside it.
+    """
+
+    def __init__(self, context_length: Any, curves: dict[str, Any]) -> None:
+        self.context_length = context_length
+        self._curves = curves
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._curves:
+            raise KeyError(f"there is no curve {name!r}: {', '.join(self._curves)}")
+        return self._curves[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._curves)
+
+    def __len__(self) -> int:
+        return len(self._curves)
+
+    def keys(self) -> Any:
+        return self._curves.keys()
+
+    def items(self) -> Any:
+        return self._curves.items()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The context lengths and the curves by name: pandas.DataFrame(curves.to_dict())."""
+        return {"context_length": self.context_length, **self._curves}
+
+    def __repr__(self) -> str:
+        return f"Curves({len(self.context_length)} context lengths: {', '.join(self._curves)})"
+
+    def __str__(self) -> str:
+        columns = [self.context_length.tolist(), *(curve.tolist() for curve in self._curves.values())]
+        return "\n".join(table_text(["context_length", *self._curves], list(zip(*columns))))
+
+    def plot(self, names: Sequence[str] | None = None, axes: Any = None) -> Any:
+        """Draws the curves against the context length, into Matplotlib's axes if they are given; returns the axes."""
+        try:
+            from matplotlib import pyplot
+        except ImportError as error:
+            raise ImportError("plot() needs Matplotlib: pip install matplotlib") from error
+        if axes is None:
+            _, axes = pyplot.subplots(layout="constrained")
+        for name in self._curves if names is None else names:
+            style = {"bayes": "k-", "bayes_limit": "k:", "no_context": "k--"}.get(name, "-")
+            curve = numpy.where(numpy.isfinite(self[name]), self[name], numpy.nan)
+            axes.plot(self.context_length, curve, style, label=name.replace("_", " "))
+        axes.set_xlabel("examples in the context")
+        axes.set_ylabel("mean squared error")
+        axes.set_ylim(0, 1.1 * max(self["no_context"].max(), 1e-300))
+        axes.legend()
+        return axes
+
+
+def curves(dimension: int, context_length: Any, noise_variance: float, task_variance: float, *,
+           input_variance: float = 1.0, layers: Sequence[int] = (), looped: Sequence[int] = (),
+           query_noise: bool = True, per_dimension: bool = False) -> Curves:
+    """The reference curves at each context length; incontext.baselines(...) is the same.
+
+    >>> import incontext as ic
+    >>> found = ic.baselines(20, [10, 20, 40], noise_variance=0.1, task_variance=1 / 20, layers=[1, 2])
+    >>> print(found)
+    context_length  no_context  least_squares  layers_1  layers_2   bayes  bayes_limit
+                10         1.1         0.7111     0.797    0.7218  0.6779       0.6742
+                20         1.1            inf    0.6349    0.4982  0.3784       0.3702
+                40         1.1         0.2053    0.4651    0.2965  0.1873       0.1844
+
+    Parameters
+        dimension: of the inputs. context_length: a number of examples, or several.
+        noise_variance, task_variance, input_variance: of the labels' noise, of each entry of the task, of each entry of
+        the inputs, which is 1/dimension for inputs N(0, I/d).
+        layers, looped: numbers of layers of linear attention, each with its best step size, or one that is repeated.
+        query_noise: whether errors are measured on the noisy label. per_dimension: whether they are divided by the
+        dimension.
+    Raises ValueError for sizes and ArithmeticError for variances out of range, with the name of the argument.
+    """
+    given = numpy.atleast_1d(numpy.asarray(context_length))
+    if given.ndim != 1 or given.size == 0 or not numpy.array_equal(given, numpy.floor(given)):
+        raise ValueError(f"incontext::baselines: context_length is not a list of whole numbers (value = "
+                         f"{context_length!r}; needs counts from 0 to 1e6)")
+    lengths = given.astype(numpy.int64)
+    found = _core.baselines.reference_curves(dimension, lengths.tolist(), noise_variance, task_variance,
+                                             input_variance, list(layers), list(looped), query_noise, per_dimension)
+    return Curves(lengths, {name: numpy.asarray(values) for name, values in found})
+
+
+class _Baselines(ModuleType):
+    """The module itself may be called."""
+
+    def __call__(self, *values: Any, **named: Any) -> Curves:
+        return curves(*values, **named)
+
+
+sys.modules[__name__].__class__ = _Baselines

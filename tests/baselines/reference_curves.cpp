@@ -1,0 +1,139 @@
+#include "incontext/baselines/reference_curves.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/real50.hpp"
+#include "support/refusal.hpp"
+#include "support/relative.hpp"
+#include "support/sample_mean.hpp"
+
+namespace incontext::testing::reference_curves_test {
+
+using namespace baselines;
+
+namespace {
+
+template <class T>
+const std::vector<T>& values_of(const std::vector<Curve<T>>& curves, const std::string& name) {
+  for (const Curve<T>& curve : curves) {
+    if (curve.name == name) return curve.values;
+  }
+  throw std::out_of_range(name);
+}
+
+const CurveSettings<double> setting{.dimension = 6,
+                                    .noise_variance = 0.3,
+                                    .task_variance = 1.5,
+                                    .input_variance = 0.25,
+                                    .layers = {0, 1, 2, 4},
+                                    .looped = {1, 3}};
+const std::vector<std::int64_t> lengths = {0, 1, 4, 6, 20, 300};
+
+}  // namespace
+
+TEST_CASE("every curve lies between the Bayes floor and the answer 0 and falls with the examples") {
+  const auto curves = reference_curves(setting, lengths);
+  CHECK(curves.size() == 10);
+  const auto& floor = values_of(curves, "bayes");
+  for (const Curve<double>& curve : curves) {
+    CAPTURE(curve.name);
+    REQUIRE(curve.values.size() == lengths.size());
+    CHECK(curve.values[0] == 0.3 + 6 * 1.5 * 0.25);
+    if (curve.name == "least_squares" || curve.name == "bayes_limit") continue;
+    for (std::size_t k = 0; k < lengths.size(); ++k) {
+      CHECK(curve.values[k] <= curve.values[0]);
+      CHECK(curve.values[k] >= floor[k] * (1 - 1e-13));
+      if (k > 0) CHECK(curve.values[k] <= curve.values[k - 1]);
+    }
+  }
+  for (std::size_t k = 0; k < lengths.size(); ++k) {
+    CHECK(relative(values_of(curves, "layers_0")[k], values_of(curves, "no_context")[k]) < 1e-14);
+    CHECK(relative(values_of(curves, "layers_1")[k], values_of(curves, "looped_1")[k]) < 1e-14);
+  }
+  for (std::size_t k = 1; k < lengths.size(); ++k) {
+    CHECK(values_of(curves, "layers_4")[k] < values_of(curves, "layers_2")[k]);
+    CHECK(values_of(curves, "looped_3")[k] < values_of(curves, "layers_2")[k]);
+  }
+}
+
+TEST_CASE("the units are those of contexts drawn in them", "[statistics]") {
+  // inputs N(0, I/4); errors against the label without noise, over d; 4 comparisons
+  CurveSettings<double> units = setting;
+  units.query_noise = false;
+  units.per_dimension = true;
+  const auto exact = values_of(reference_curves(units, {4, 20}), "bayes");
+  const auto noisy = values_of(reference_curves(setting, {4, 20}), "bayes");
+  const auto unscaled =
+      values_of(reference_curves<double>(
+                    {.dimension = 6, .noise_variance = 0.3, .task_variance = 1.5, .per_dimension = true}, {4, 20}),
+                "bayes");
+  std::mt19937_64 engine(2026);
+  std::normal_distribution<double> normal;
+  for (const int k : {0, 1}) {
+    const int l = k == 0 ? 4 : 20;
+    SampleMean error;
+    for (int trial = 0; trial < 40000; ++trial) {
+      const auto draw = [&](int rows, int columns, double variance) {
+        return (std::sqrt(variance) *
+                Eigen::MatrixXd::NullaryExpr(rows, columns, [&](Eigen::Index, Eigen::Index) { return normal(engine); }))
+            .eval();
+      };
+      const Eigen::MatrixXd x = draw(l, 6, 0.25), query = draw(1, 6, 0.25), w = draw(6, 1, 1.5), e = draw(l, 1, 0.3);
+      Eigen::MatrixXd ridge = x.transpose() * x;
+      ridge.diagonal().array() += 0.3 / 1.5;
+      const double miss = (query * (Eigen::MatrixXd(ridge.llt().solve(x.transpose() * (x * w + e))) - w)).value();
+      error.add(miss * miss / 6);
+    }
+    CAPTURE(l, error.mean(), exact[k]);
+    CHECK(std::abs(error.z(exact[k])) <= 5);
+    CHECK(std::abs(error.z(noisy[k])) > 5);
+    CHECK(std::abs(error.z(unscaled[k])) > 5);
+  }
+}
+
+TEST_CASE("without the query's noise and over d, curves are those numbers at any precision") {
+  CurveSettings<Real50> wide{.dimension = 3, .noise_variance = Real50("0.2"), .task_variance = Real50("0.5")};
+  const auto with = reference_curves(wide, {2, 9});
+  wide.query_noise = false;
+  wide.per_dimension = true;
+  const auto without = reference_curves(wide, {2, 9});
+  for (std::size_t c = 0; c < with.size(); ++c) {
+    for (const std::size_t k : {0, 1}) {
+      if (!(with[c].values[k] < Real50(1e9))) continue;
+      const Real50 expected = (with[c].values[k] - Real50("0.2")) / 3;
+      CHECK(abs(without[c].values[k] - expected) < Real50("1e-45"));
+    }
+  }
+  const auto coarse = reference_curves<float>({.dimension = 3, .noise_variance = 0.2F, .task_variance = 0.5F}, {2, 9});
+  const auto fine = reference_curves<double>({.dimension = 3, .noise_variance = 0.2, .task_variance = 0.5}, {2, 9});
+  CHECK(std::abs(static_cast<double>(values_of(coarse, "bayes")[1]) - values_of(fine, "bayes")[1]) < 2e-7);
+}
+
+TEST_CASE("the limit is left out where a variance is 0, and bad settings are refused by name") {
+  for (const bool noiseless : {false, true}) {
+    const auto curves = reference_curves<double>(
+        {.dimension = 2, .noise_variance = noiseless ? 0.0 : 1.0, .task_variance = noiseless ? 1.0 : 0.0}, {3});
+    CHECK(curves.size() == 3);
+  }
+  const auto refused = [](auto change, std::vector<std::int64_t> at, std::string_view named) {
+    CurveSettings<double> bad = setting;
+    change(bad);
+    return names(message_of([&] { reference_curves(bad, at); }), named);
+  };
+  CHECK(refused([](auto& s) { s.dimension = 0; }, {1}, "dimension"));
+  CHECK(refused([](auto& s) { s.noise_variance = -0.1; }, {1}, "noise_variance"));
+  CHECK(refused([](auto& s) { s.task_variance = NAN; }, {1}, "task_variance"));
+  CHECK(refused([](auto& s) { s.input_variance = 0; }, {1}, "input_variance"));
+  CHECK(refused([](auto& s) { s.layers = {65}; }, {1}, "layers"));
+  CHECK(refused([](auto&) {}, {4, -1}, "lengths[1]"));
+  CHECK(refused([](auto&) {}, {2'000'000}, "examples"));
+}
+
+}  // namespace incontext::testing::reference_curves_test

@@ -1,0 +1,84 @@
+"""The reference curves: against NumPy's own draws, the C++ functions, and what arguments do."""
+import numpy
+import pytest
+
+import incontext as ic
+
+
+def drawn_bayes(dimension, examples, noise, prior, trials, seed):
+    """Ridge regression by NumPy on drawn contexts: mean and standard error of the squared error on a noisy query."""
+    draw = numpy.random.default_rng(seed)
+    x = draw.normal(size=(trials, examples, dimension))
+    w = numpy.sqrt(prior) * draw.normal(size=(trials, dimension, 1))
+    y = x @ w + numpy.sqrt(noise) * draw.normal(size=(trials, examples, 1))
+    gram = x.transpose(0, 2, 1) @ x + noise / prior * numpy.eye(dimension)
+    estimate = numpy.linalg.solve(gram, x.transpose(0, 2, 1) @ y)
+    query = draw.normal(size=(trials, 1, dimension))
+    error = (query @ (estimate - w))[:, 0, 0] + numpy.sqrt(noise) * draw.normal(size=trials)
+    return (error**2).mean(), (error**2).std() / numpy.sqrt(trials)
+
+
+@pytest.mark.parametrize("dimension, examples", [(3, 2), (3, 3), (5, 12)])
+def test_the_floor_is_that_of_drawn_contexts(dimension, examples):
+    curves = ic.baselines(dimension, [examples, examples + 3], noise_variance=0.2, task_variance=0.4)
+    mean, error = drawn_bayes(dimension, examples, 0.2, 0.4, 100000, 5)
+    assert abs(curves["bayes"][0] - mean) < 5 * error
+    assert abs(curves["bayes"][1] - mean) > 5 * error  # three examples more are noticed
+
+
+def test_the_simulation_agrees_with_the_curves():
+    task = ic.baselines.TaskVariances(noise_variance=0.1, task_variance=0.05)
+    rates = ic.baselines.optimal_layers(40, 20, 0.1, 0.05, layers=2)
+    setting = ic.simulate.BaselineSetting(20, 40, task, descents=[rates.learning_rates], penalties=[2.0])
+    run = ic.simulate.baseline_errors(setting, seed=4, trials=65536)
+    curves = ic.baselines(20, 40, 0.1, 0.05, layers=[1, 2])
+    assert abs(ic.statistics.agree(curves["layers_2"][0], run.estimates[0]).z) < 5
+    assert abs(ic.statistics.agree(curves["layers_1"][0], run.estimates[0]).z) > 5
+    assert abs(ic.statistics.agree(curves["bayes"][0], run.estimates[1]).z) < 5
+    assert abs(ic.statistics.agree(curves["bayes_limit"][0], run.estimates[1]).z) > 5
+
+
+def test_functions_broadcast_and_agree_with_the_curves():
+    lengths = numpy.arange(1, 30)
+    curves = ic.baselines(7, lengths, 0.3, 0.2, input_variance=2, per_dimension=True, query_noise=False)
+    risk = ic.baselines.bayes_risk(lengths, 7, 0.3, 0.4)
+    assert risk.shape == lengths.shape
+    numpy.testing.assert_allclose(curves["bayes"], (risk - 0.3) / 7, rtol=1e-12)
+    numpy.testing.assert_array_equal(curves["no_context"], numpy.full(29, 0.4))
+    assert numpy.isinf(curves["least_squares"][5:8]).all() and numpy.isfinite(curves["least_squares"][8:]).all()
+
+
+def test_a_spectrum_is_a_quadrature_rule():
+    nodes, weights = map(numpy.asarray, ic.baselines.wishart_spectrum(40, 20))
+    numpy.testing.assert_allclose([weights.sum(), weights @ nodes], [20, 800], rtol=1e-12)
+
+
+def test_curves_are_a_mapping_a_table_and_a_plot():
+    curves = ic.baselines(4, numpy.arange(0, 9), 0.1, 0.25, layers=[2], looped=[3])
+    assert list(curves) == ["no_context", "least_squares", "layers_2", "looped_3", "bayes", "bayes_limit"]
+    assert set(curves.to_dict()) == {"context_length", *curves}
+    assert str(curves).count("\n") == 9
+    with pytest.raises(KeyError, match="there is no curve 'ridge': no_context"):
+        curves["ridge"]
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    axes = curves.plot(["bayes", "layers_2"])
+    assert [line.get_label() for line in axes.lines] == ["bayes", "layers 2"]
+    numpy.testing.assert_array_equal(axes.lines[0].get_ydata(), curves["bayes"])
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("change, error, named", [
+    ({"dimension": 0}, ValueError, "dimension"),
+    ({"context_length": [1.5]}, ValueError, "context_length"),
+    ({"context_length": []}, ValueError, "context_length"),
+    ({"context_length": [[1]]}, ValueError, "context_length"),
+    ({"context_length": [3, -1]}, ValueError, "lengths"),
+    ({"noise_variance": -1}, ArithmeticError, "noise_variance"),
+    ({"task_variance": float("nan")}, ArithmeticError, "task_variance"),
+    ({"input_variance": 0}, ArithmeticError, "input_variance"),
+    ({"layers": [65]}, ValueError, "layers"),
+])
+def test_what_is_out_of_range_is_refused_by_name(change, error, named):
+    good = {"dimension": 3, "context_length": [2], "noise_variance": 0.1, "task_variance": 1.0}
+    with pytest.raises(error, match=named):
+        ic.baselines(**good | change)
