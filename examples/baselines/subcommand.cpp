@@ -1,5 +1,5 @@
-// incontext baselines: the curves that figures of in-context linear regression show for reference, exact at finite size,
-// beside the same run on drawn contexts.
+// incontext baselines: the curves that figures of in-context linear regression show for reference, exact at finite
+// size, beside the same run on drawn contexts.
 
 #include <incontext/baselines/reference_curves.hpp>
 

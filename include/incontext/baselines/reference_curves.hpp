@@ -62,7 +62,7 @@ TaskVariances<T> standardized(const CurveSettings<T>& settings) {
 /// bayes_limit          its limit for large sizes, to be shown beside it; see corrected_bayes_risk
 ///
 ///     const auto curves = baselines::reference_curves<double>(
-///         {.dimension = 20, .noise_variance = 0.1, .task_variance = 0.05, .layers = {1, 2, 4}}, {1, 2, 5, 10, 20, 40});
+///         {.dimension = 20, .noise_variance = 0.1, .task_variance = 0.05, .layers = {1, 2}}, {1, 2, 5, 10, 20, 40});
 ///
 /// Source    the functions named.
 /// Shapes    (settings, k lengths) -> curves of k values each

@@ -10,7 +10,8 @@
 
 namespace incontext::simulate {
 
-/// The learning rates of descents, one after the other: those of descent k are rates[starts[k]] to rates[starts[k + 1]].
+/// The learning rates of descents, one after the other: those of descent k begin at rates[starts[k]] and end before
+/// rates[starts[k + 1]].
 ///
 /// Runs on   host and device
 struct DescentRates {
