@@ -18,9 +18,9 @@ namespace incontext::simulate {
 /// The mean errors of gradient descent and ridge regression on the examples of a context, by running them on contexts
 /// that are drawn: the referee of baselines::descent_risk and baselines::ridge_risk.
 ///
-///     const auto run = simulate::baseline_errors(
-///         {.dimension = 20, .examples = 40, .task = {.noise_variance = 0.1, .task_variance = 0.05}, .penalties = {2}},
-///         {.seed = 1, .trials = 65536});
+///     const simulate::BaselineSetting setting{
+///         .dimension = 20, .examples = 40, .task = {.noise_variance = 0.1, .task_variance = 0.05}, .penalties = {2}};
+///     const auto run = simulate::baseline_errors(setting, {.seed = 1, .trials = 65536});
 ///
 /// Source    BaselineTrial.
 /// Shapes    one estimate per descent, then one per penalty.
