@@ -82,14 +82,6 @@ struct RowGroup {
   double tolerance = 0;              ///< equals: half of the last digit that the paper prints
 };
 
-/// Curves of a table without simulated points: columns against a column.
-struct Curves {
-  std::string table = {};
-  std::string x = {};
-  std::vector<std::string> columns = {};
-  std::string y = {};  ///< the name of the vertical axis
-};
-
 /// Whether a claim is tried at the paper's size, or in a smaller model than the paper trained or measured.
 enum class Scale { paper, small };
 
@@ -110,7 +102,6 @@ struct Claim {
   std::string docs = {};       ///< page#section
   std::string simulator = {};  ///< the header of the simulation, if there is one
   std::vector<RowGroup> groups = {};
-  Curves curves = {};
 
   bool is_tried() const { return not_tried.empty() && out_of_reach.empty(); }
   /// The names of the runs that its rows are in, each once, in the order of the rows.

@@ -129,13 +129,6 @@ class TableReader {
     return all;
   }
 
-  std::optional<TableReader> table(const std::string& key) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return std::nullopt;
-    if (!node->is_table()) refuse(*node, key, "is no table");
-    return TableReader(*node->as_table(), file_, what_ + ", " + key);
-  }
-
   void name(const std::string& what) { what_ = what; }
 
   [[noreturn]] void refuse_whole(const std::string& problem) const {
@@ -237,11 +230,6 @@ Claim read_claim(TableReader& table, const std::string& paper) {
   claim.headers = table.texts("headers");
   claim.docs = table.text("docs");
   claim.simulator = table.text("simulator");
-  if (auto curves = table.table("curves")) {
-    claim.curves = {curves->needed_text("table"), curves->needed_text("x"), curves->texts("columns"),
-                    curves->needed_text("y")};
-    curves->done();
-  }
   for (TableReader& rows : table.tables("rows", claim.id + ", rows")) claim.groups.push_back(read_group(rows));
   table.done();
   const auto has = [&claim](Role role) {

@@ -88,16 +88,14 @@ void add_verify_options(CLI::App& app, VerifyOptions& o) {
   show_no_default(add_written(app, "--page", o.page,
                               "Write the report as one HTML page, with a plot per claim; not with --soak", "FILE.html",
                               with_partial));
-  show_no_default(add_written(app, "--markdown", o.markdown, "Write the report as Markdown; not with --soak", "FILE",
-                              with_partial));
   add_partial_option(app, o.output);
 }
 
 UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
   UnusedOptions unused(app);
-  if (o.list) unused.add("--list", {"--seed", "--soak", "--jobs", "--page", "--markdown"});
+  if (o.list) unused.add("--list", {"--seed", "--soak", "--jobs", "--page"});
   if (o.soak == 0 && is_given(app, "--soak")) unused.add("--soak 0", {"--soak"});
-  if (o.soak > 0) unused.add("--soak", {"--page", "--markdown"});
+  if (o.soak > 0) unused.add("--soak", {"--page"});
   o.registry = registry_of(o);
   for (const std::string& id : o.claims) require_claim(o.registry, id);
   for (const std::string& word : o.papers) require_paper(o.registry, word);

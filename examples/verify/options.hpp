@@ -21,8 +21,7 @@ struct VerifyOptions {
   std::int64_t soak = 0;  ///< the number of fresh seeds
   std::int64_t jobs = 0;  ///< 0: as many as the machine has cores
   bool list = false;
-  std::string page = {};      ///< a file for the report as HTML
-  std::string markdown = {};  ///< a file for it as Markdown
+  std::string page = {};  ///< a file for the report as HTML
   OutputOptions output = {};
 };
 

@@ -126,7 +126,7 @@ Table claims_table(const Ledger& ledger, const Registry& registry) {
   table.notes.push_back(
       "paper's rows: groups of rows with what the paper says, that hold, of all. near misses: groups of wrong formulas "
       "that are rejected, of all. seen: the least relative deviation that the best row would have shown in 99 runs of "
-      "100. --page, --markdown and JSON quote the claims and have every row; docs/claims.md has the rules.");
+      "100. --page and JSON quote the claims and have every row; docs/claims.md has the rules.");
   if (ledger.family.size() > 0) table.notes.push_back(family_text(ledger));
   for (std::string& note : not_decided(ledger)) table.notes.push_back(std::move(note));
   for (std::string& note : ledger.rejections()) table.notes.push_back(std::move(note));

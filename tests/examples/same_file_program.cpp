@@ -24,9 +24,11 @@ namespace {
 const std::map<std::string, Names> needed{{"evaluate", {"none.json"}}, {"merge", {"none"}}};
 
 /// What is written, and to which files the value leads.
-const std::map<std::string, Names> outputs{
-    {"--output", {"", ".partial"}}, {"--checkpoint", {""}},          {"--svg", {""}}, {"--plot", {""}},
-    {"--page", {"", ".partial"}},   {"--markdown", {"", ".partial"}}};
+const std::map<std::string, Names> outputs{{"--output", {"", ".partial"}},
+                                           {"--checkpoint", {""}},
+                                           {"--svg", {""}},
+                                           {"--plot", {""}},
+                                           {"--page", {"", ".partial"}}};
 const std::set<std::string> inputs{"--scores",
                                    "--self-scores",
                                    "--data",

@@ -63,7 +63,7 @@ TEST_CASE("an unknown claim or paper is refused with the nearest") {
 }
 
 TEST_CASE("outputs are tried before anything runs") {
-  for (const std::string option : {"--output", "--page", "--markdown"}) {
+  for (const std::string option : {"--output", "--page"}) {
     const auto begin = std::chrono::steady_clock::now();
     const Finished finished = run_program(program, {option, "/no/such/folder/file.html"});
     CHECK(finished.exit_code == 2);
@@ -72,7 +72,7 @@ TEST_CASE("outputs are tried before anything runs") {
   }
   const TemporaryFolder folder;
   const std::string file = folder.file("same.html");
-  CHECK(run_program(program, {"--page", file, "--markdown", file}).exit_code == 2);
+  CHECK(run_program(program, {"--page", file, "--output", file}).exit_code == 2);
 }
 
 TEST_CASE("a page replaces no file whose name is not that of a page") {
