@@ -111,7 +111,7 @@ SMALL = {"temperature": ["--trials", "64", "--dimension", "3", "--context-length
          "classify": ["--trials", "64", "--dimension", "3", "--context-length", "10"],
          "fading": ["--trials", "64"], "gradients": ["--trials", "64"], "tasks": ["--trials", "64"],
          "baselines": ["--trials", "64", "--context-lengths", "3,30"],
-         "evaluate": ["good.json"], "calibrate": ["--scores", "good.npy"], "verify": ["--list"], "completion": ["bash"], "merge": [],
+         "evaluate": ["good.json"], "verify": ["--list"], "completion": ["bash"], "merge": [],
          "scores": []}
 
 
@@ -213,7 +213,7 @@ def files(torture):
                 command = [*torture.programs["temperature"], "--data", "t.csv", "--labels", "c", "--trials", "64"]
             elif which == 2:
                 pathlib.Path(folder, "t.npy").write_bytes(mutated(chance, npy(16, 16)))
-                command = [*torture.programs["calibrate"], "--scores", "t.npy"]
+                command = [*torture.programs["scores"], "--scores", "t.npy"]
             else:
                 pathlib.Path(folder, "t.npy").write_bytes(mutated(chance, npy(3, 3, [2, 0, 0, 0, 1, 0, 0, 0, 3])))
                 command = [*torture.programs["temperature"], "--test-input-covariance", "t.npy", *SMALL["temperature"]]
