@@ -1,12 +1,9 @@
 #include "examples/support/table.hpp"
 
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
 namespace incontext::examples {
-
-Nested::Nested(const nlohmann::ordered_json& json) : value(std::make_shared<const nlohmann::ordered_json>(json)) {}
 
 void Table::add_row(std::vector<Cell> cells) {
   if (cells.size() != columns.size()) throw std::logic_error("table '" + title + "': row and columns differ in number");

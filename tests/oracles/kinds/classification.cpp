@@ -1,4 +1,4 @@
-#include "examples/evaluate/classification.hpp"
+#include "tests/oracles/kinds/classification.hpp"
 
 #include <Eigen/Core>
 #include <cmath>
@@ -22,10 +22,10 @@
 #include <string>
 #include <utility>
 
-#include "examples/evaluate/fields.hpp"
 #include "examples/support/text.hpp"
+#include "tests/oracles/kinds/fields.hpp"
 
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 namespace {
 
@@ -233,4 +233,4 @@ void register_classification(Registry& registry) {
   registry["tiny_context"] = tiny_context;
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

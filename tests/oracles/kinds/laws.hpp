@@ -14,11 +14,11 @@
 #include <incontext/laws/ssa_row.hpp>
 #include <incontext/laws/two_level_jacobian.hpp>
 
-#include "examples/evaluate/fields.hpp"
-#include "examples/evaluate/registry.hpp"
+#include "tests/oracles/kinds/fields.hpp"
+#include "tests/oracles/kinds/registry.hpp"
 
 /// The kinds of laws of a row of scores: reads their inputs from JSON and calls the closed form that computes them.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 namespace detail {
 
@@ -159,4 +159,4 @@ inline void register_laws(Registry& registry) {
   detail::register_gaussian_rows(registry);
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

@@ -4,13 +4,13 @@
 #include <map>
 #include <string>
 
-#include "examples/evaluate/fields.hpp"
+#include "tests/oracles/kinds/fields.hpp"
 
 /// Which kinds of case can be computed. Every room of the library registers its own kinds from a file of its own.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 /// Reads a case's `in` and computes every field it knows; throws where an input is missing or out of domain.
 using Evaluator = std::function<Json(const Fields& in)>;
 using Registry = std::map<std::string, Evaluator>;
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "examples/evaluate/fields.hpp"
-#include "examples/evaluate/registry.hpp"
 #include "examples/support/closed_forms.hpp"
+#include "tests/oracles/kinds/fields.hpp"
+#include "tests/oracles/kinds/registry.hpp"
 
 /// The kinds of in-context regression: reads their inputs from JSON and calls the closed form that computes them.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 namespace detail {
 
@@ -84,4 +84,4 @@ inline void register_regression(Registry& registry) {
   };
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

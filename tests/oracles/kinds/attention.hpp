@@ -7,11 +7,11 @@
 #include <limits>
 #include <utility>
 
-#include "examples/evaluate/fields.hpp"
-#include "examples/evaluate/registry.hpp"
+#include "tests/oracles/kinds/fields.hpp"
+#include "tests/oracles/kinds/registry.hpp"
 
 /// The kinds of attention on queries, keys and values, and the schedule of its temperature.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 namespace detail {
 
@@ -142,4 +142,4 @@ inline void register_attention(Registry& registry) {
   registry["heat_schedule"] = detail::heat_schedule_case;
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

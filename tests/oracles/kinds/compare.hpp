@@ -5,10 +5,10 @@
 #include <limits>
 #include <string>
 
-#include "examples/evaluate/fields.hpp"
+#include "tests/oracles/kinds/fields.hpp"
 
 /// A computed value against a reference, number by number, in arrays and objects nested any depth.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 /// How far two numbers may be apart: |x - ref| <= rtol |ref| + atol or, where the file says so, rtol times the largest
 /// entry of the array that contains the reference.
@@ -97,4 +97,4 @@ inline Deviation compare(const Json& computed, const Json& reference, const Tole
   return detail::compare_nested(computed, reference, -1, tolerance, place);
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

@@ -23,12 +23,12 @@
 
 #include <cmath>
 
-#include "examples/evaluate/fields.hpp"
-#include "examples/evaluate/registry.hpp"
+#include "tests/oracles/kinds/fields.hpp"
+#include "tests/oracles/kinds/registry.hpp"
 
 /// The kinds of scoring maps on one row of scores: reads their inputs from JSON and calls the header that computes
 /// them.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 namespace detail {
 
@@ -306,4 +306,4 @@ inline void register_scoring(Registry& registry) {
   registry["approx_error_expected"] = detail::approx_error_expected_case;
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

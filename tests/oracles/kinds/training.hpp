@@ -12,12 +12,12 @@
 #include <incontext/training/reasoning_task.hpp>
 #include <string>
 
-#include "examples/evaluate/fields.hpp"
-#include "examples/evaluate/registry.hpp"
 #include "examples/support/text.hpp"
+#include "tests/oracles/kinds/fields.hpp"
+#include "tests/oracles/kinds/registry.hpp"
 
 /// The kinds of training: gradients of a layer and the papers' tasks.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 namespace detail {
 
@@ -94,4 +94,4 @@ inline void register_training(Registry& registry) {
   };
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

@@ -2,11 +2,11 @@
 
 #include <incontext/baselines/ridge_risk.hpp>
 
-#include "examples/evaluate/fields.hpp"
-#include "examples/evaluate/registry.hpp"
+#include "tests/oracles/kinds/fields.hpp"
+#include "tests/oracles/kinds/registry.hpp"
 
 /// The kinds of exact baselines.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 inline void register_baselines(Registry& registry) {
   registry["isotropic"] = [](const Fields& in) -> Json {
@@ -19,4 +19,4 @@ inline void register_baselines(Registry& registry) {
   };
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

@@ -12,9 +12,10 @@
 #include "examples/support/text.hpp"
 
 /// Reads a case's inputs out of JSON: numbers are decimal strings or JSON numbers, arrays may be nested.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 using Json = nlohmann::ordered_json;
+using examples::InputError, examples::throw_input_error, examples::parse_decimal, examples::shown;
 
 /// A number of the oracle format, correctly rounded; nothing if `value` is no number.
 inline std::optional<double> oracle_number(const Json& value) {
@@ -192,4 +193,4 @@ inline Json to_json(const Eigen::MatrixXd& matrix) {
   return rows;
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles

@@ -7,12 +7,12 @@
 #include <incontext/scoring/ssa.hpp>
 #include <incontext/scoring/ssmax.hpp>
 
-#include "examples/evaluate/fields.hpp"
-#include "examples/evaluate/registry.hpp"
-#include "examples/evaluate/regression.hpp"
+#include "tests/oracles/kinds/fields.hpp"
+#include "tests/oracles/kinds/registry.hpp"
+#include "tests/oracles/kinds/regression.hpp"
 
 /// The kinds of true softmax attention on Gaussian inputs, and of its relatives.
-namespace incontext::examples::evaluate {
+namespace incontext::oracles {
 
 namespace detail {
 
@@ -62,4 +62,4 @@ inline void register_softmax_error(Registry& registry) {
   registry["softmax_error_isotropic_exact"] = detail::softmax_error_isotropic_case;
 }
 
-}  // namespace incontext::examples::evaluate
+}  // namespace incontext::oracles
