@@ -5,7 +5,6 @@
 #include "examples/verify/edition.hpp"
 #include "examples/verify/options.hpp"
 #include "examples/verify/page.hpp"
-#include "examples/verify/soak.hpp"
 #include "examples/verify/tables.hpp"
 
 namespace incontext::examples::verify {
@@ -34,19 +33,8 @@ int run_ledger(VerifyOptions& o, Report report) {
   return deliver(std::move(report), o.output);
 }
 
-int run_soak(VerifyOptions& o, Report report) {
-  const Interrupts interrupts;
-  Soak result = soak(claims_of(o), o, interrupts);
-  report.tables.push_back(std::move(result.table));
-  report.verdict = std::move(result.verdict);
-  report.run.complete = interrupts.count() == 0;
-  report.run.seed = o.seed;
-  return deliver(std::move(report), o.output);
-}
-
 int run(const CLI::App& app, VerifyOptions& o) {
   Report report = report_on(app, complete(app, o));
-  if (o.soak > 0) return run_soak(o, std::move(report));
   if (!o.list) return run_ledger(o, std::move(report));
   report.tables.push_back(list_table(claims_of(o), o.registry));
   return deliver(std::move(report), o.output);

@@ -13,7 +13,6 @@
 #include "examples/verify/decision.hpp"
 #include "examples/verify/edition.hpp"
 #include "examples/verify/page.hpp"
-#include "examples/verify/soak.hpp"
 #include "examples/verify/tables.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
@@ -494,26 +493,6 @@ TEST_CASE("the claims' files: all that they name exists, and every run is of a c
     for (const std::string& run : claim.runs()) used.insert(run);
   }
   CHECK(used.size() == registry.commands.size());
-}
-
-TEST_CASE("uniform p-values agree over seeds, and those of a wrong theory or of too small an error do not") {
-  const auto outcome = [](auto&& distort) {
-    std::vector<SeededRow> rows;
-    for (int row = 0; row < 6; ++row) {
-      SeededRow one{.command = row < 3 ? "first" : "second", .name = std::to_string(row)};
-      for (int seed = 0; seed < 40; ++seed) {  // evenly spread, in another order for each row
-        one.p_values.push_back(distort((((7 + 2 * row) * seed + row) % 40 + 0.5) / 40));
-      }
-      rows.push_back(one);
-    }
-    return judge_uniformity(rows, 40).verdict.agrees;
-  };
-  CHECK(outcome([](double p) { return p; }) == true);
-  CHECK(outcome([](double p) { return p * p * p; }) == false);
-  CHECK(outcome([](double p) { return 0.5 + p / 2; }) == false);
-  CHECK(judge_uniformity({}, 3).verdict.agrees == std::nullopt);
-  CHECK(judge_uniformity({}, 3, {"test/claim"}).verdict.text == part("nothing was tested"));
-  CHECK(judge_uniformity({}, 3, {"test/claim"}).verdict.text == part("test/claim"));
 }
 
 TEST_CASE("commands take the ledger's seed where they draw") {

@@ -92,13 +92,6 @@ TEST_CASE("a claim that nothing tries is no agreement, and the text says why") {
   CHECK(finished.output == part("Incomplete: nothing was tried; of 1 claim"));
 }
 
-TEST_CASE("a soak of claims without simulated rows names them") {
-  const Finished finished = run_program(program, {"--claim", "scalable-softmax/figure-1", "--soak", "2"});
-  CHECK(finished.exit_code == 3);
-  CHECK(finished.output == part("Incomplete: nothing was tested"));
-  CHECK(finished.output == part("scalable-softmax/figure-1"));
-}
-
 TEST_CASE("Ctrl-C ends the programs and still reports") {
   const TemporaryFolder folder;
   const std::string file = folder.file("ledger.json"), claims = folder.file("claims.toml");

@@ -160,7 +160,7 @@ def commands(torture):
             program, options = chance.choice(sorted(known.items()))
             line = ["--steps", "2", "--seeds", "1"] if program.startswith("train ") else [*SMALL[program]]
             for name in chance.sample(sorted(options), min(len(options), chance.choice([1, 1, 2, 3, 5]))):
-                if name in ("--jobs", "--soak") or name in line:
+                if name == "--jobs" or name in line:
                     continue
                 line.append(name)
                 if options[name] is not None and chance.random() < 0.97:
