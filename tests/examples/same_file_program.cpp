@@ -24,15 +24,11 @@ namespace {
 const std::map<std::string, Names> needed{{"merge", {"none"}}};
 
 /// What is written, and to which files the value leads.
-const std::map<std::string, Names> outputs{{"--output", {"", ".partial"}},
-                                           {"--checkpoint", {""}},
-                                           {"--svg", {""}},
-                                           {"--plot", {""}},
-                                           {"--page", {"", ".partial"}}};
+const std::map<std::string, Names> outputs{
+    {"--output", {"", ".partial"}}, {"--checkpoint", {""}}, {"--page", {"", ".partial"}}};
 const std::set<std::string> inputs{"--scores",
                                    "--self-scores",
                                    "--data",
-                                   "--shifted",
                                    "--input-covariance",
                                    "--task-covariance",
                                    "--task-mean",
