@@ -118,8 +118,7 @@ Table shares_table(ClassifyRun& run, const SphereTask& task, const std::vector<C
     std::vector<Cell> cells{name_of(rules[r].choice)};
     const bool is_reached = one.count > 1 && all.count > 1;
     const auto comparison = is_reached ? run.judgment.judged({one.mean, one.rounding}, all) : unreached_comparison();
-    cells.insert(cells.end(), comparison.begin(), comparison.end());
-    table.add_row(std::move(cells));
+    table.add_row(std::move(cells), comparison);
     if (r == 0 && is_reached) {
       const auto& softmax = accuracies.at(rules.size() - 1, ClassificationMetric::accuracy);
       run.controls.add("softmax' accuracy", "linear, all around", softmax.mean, all.mean, all);

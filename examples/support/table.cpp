@@ -10,4 +10,9 @@ void Table::add_row(std::vector<Cell> cells) {
   rows.push_back(std::move(cells));
 }
 
+void Table::add_row(std::vector<Cell> cells, const std::vector<Cell>& more) {
+  cells.insert(cells.end(), more.begin(), more.end());
+  add_row(std::move(cells));
+}
+
 }  // namespace incontext::examples

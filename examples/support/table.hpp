@@ -51,6 +51,9 @@ struct Table {
   std::size_t key_columns = 0;  ///< the number of leading columns that name a row; 0: those before a group of decimals
 
   void add_row(std::vector<Cell> cells);
+
+  /// A row whose cells are in two parts, such as what names it and its comparison.
+  void add_row(std::vector<Cell> cells, const std::vector<Cell>& more);
 };
 
 }  // namespace incontext::examples
