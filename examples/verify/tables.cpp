@@ -248,10 +248,10 @@ Verdict verdict_of(const Ledger& ledger) {
   if (!ledger.rejections().empty()) verdict.agrees = false;
   verdict.details = nlohmann::ordered_json{{"family", ledger.family.size()}, {"bound", ledger.family.bound}};
   std::string counts;
-  for (const Outcome outcome : all_outcomes) {
-    verdict.details[word_of(outcome)] = ledger.count(outcome);
+  for (const auto& [outcome, word] : outcome_words) {
+    verdict.details[word] = ledger.count(outcome);
     if (ledger.count(outcome) == 0) continue;
-    counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word_of(outcome);
+    counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word;
   }
   const std::string state = verdict.agrees == true    ? "Our own results hold"
                             : verdict.agrees == false ? "A RESULT OF OURS IS REJECTED"
