@@ -6,15 +6,14 @@
 # <name>-cuda with every backend inside: its CUDA_SOURCES are compiled by nvcc, which takes minutes for them, and its
 # SOURCES by the host compiler.
 #
-#   incontext_add_subcommand(<name> SOURCES <file.cpp>... [OPTIMIZED <file.cpp>...] [SIMULATOR <file.cpp>...]
-#                            [ONE_INSTRUCTION_SET])
+#   incontext_add_subcommand(<name> SOURCES <file.cpp>... [SIMULATOR <file.cpp>...] [ONE_INSTRUCTION_SET])
 #   incontext_add_subcommands(<target> [CUDA] NAMES <name>...)
 #
 # The first compiles a subcommand of the program `incontext`, whose function is incontext::examples::<name>::subcommand
 # with _ for -; the second makes a program of these subcommands. SIMULATOR holds what simulates and little else, because it
 # is compiled several times: for each instruction set and, for a program with CUDA, by nvcc. SOURCES are compiled once:
 # of the simulate headers they include *_types.hpp and engine/records/ alone, because the others differ between these
-# builds. OPTIMIZED are sources with long loops.
+# builds.
 #
 # With INCONTEXT_INSTRUCTION_SETS, a SIMULATOR becomes a shared library, once for each of these sets, for
 # plain;x86-64-v3;x86-64-v4:
@@ -165,13 +164,12 @@ set(INCONTEXT_CLOSED_FORM_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C
 set(INCONTEXT_LOOP_OPTIONS $<$<CONFIG:Release>:-O3>)
 
 function(incontext_add_subcommand name)
-  cmake_parse_arguments(PARSE_ARGV 1 A "ONE_INSTRUCTION_SET" "" "SOURCES;OPTIMIZED;SIMULATOR")
+  cmake_parse_arguments(PARSE_ARGV 1 A "ONE_INSTRUCTION_SET" "" "SOURCES;SIMULATOR")
   string(REPLACE "-" "_" folder "${name}")
   list(TRANSFORM A_SIMULATOR PREPEND "${folder}/")
-  list(TRANSFORM A_OPTIMIZED PREPEND "${folder}/")
   list(TRANSFORM A_SOURCES PREPEND "${folder}/")
-  set_source_files_properties(${A_SIMULATOR} ${A_OPTIMIZED} PROPERTIES COMPILE_OPTIONS "${INCONTEXT_LOOP_OPTIONS}")
-  add_library(subcommand-${name} OBJECT ${A_OPTIMIZED} ${A_SOURCES})
+  set_source_files_properties(${A_SIMULATOR} PROPERTIES COMPILE_OPTIONS "${INCONTEXT_LOOP_OPTIONS}")
+  add_library(subcommand-${name} OBJECT ${A_SOURCES})
   incontext_link_program(subcommand-${name} incontext_examples CLI11::CLI11)
   target_compile_options(subcommand-${name} PRIVATE "${INCONTEXT_CLOSED_FORM_OPTIONS}")
   set_property(GLOBAL APPEND PROPERTY INCONTEXT_SUBCOMMANDS ${name})

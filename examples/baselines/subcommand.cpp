@@ -137,11 +137,8 @@ void add_simulated(Table& table, const BaselineOptions& o, std::int64_t length, 
   if (exacts.empty()) return;
   const std::vector<statistics::Estimate> estimates = simulator.errors(setting);
   for (std::size_t k = 0; k < exacts.size(); ++k) {
-    std::vector<Cell> cells = {length, exacts[k].first};
-    const std::vector<Cell> comparison =
-        judgment.judged(in_units(exacts[k].second, o.settings), in_units(estimates[k], o.settings));
-    cells.insert(cells.end(), comparison.begin(), comparison.end());
-    table.add_row(std::move(cells));
+    table.add_row({length, exacts[k].first},
+                  judgment.judged(in_units(exacts[k].second, o.settings), in_units(estimates[k], o.settings)));
   }
   if (!has_bayes) return;
   const Eigen::VectorXd eigenvalues = Eigen::VectorXd::Constant(o.settings.dimension, task.task_variance);

@@ -9,7 +9,6 @@
 
 #include "examples/classify/figures.hpp"
 #include "examples/classify/theory.hpp"
-#include "examples/support/output.hpp"
 
 namespace incontext::examples::classify {
 
@@ -81,39 +80,6 @@ std::int64_t wrong_points(const SphereContext<double>& context, const SphereTask
   return wrong;
 }
 
-/// One ring per rule, its color the class predicted in that direction, about a ring of the cells and the points.
-std::string svg_of(const SphereContext<double>& context, const SphereTask& task, const std::vector<Chosen>& rules) {
-  const auto color = [&](std::int64_t c) { return "hsl(" + std::to_string(360 * c / task.classes) + ",65%,55%)"; };
-  const auto text = [](double x) { return in_words(x, 5); };
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + std::to_string(260 * rules.size()) +
-                    " 290\" font-family=\"sans-serif\" font-size=\"14\">\n";
-  for (std::size_t r = 0; r < rules.size(); ++r) {
-    const double x = 130 + 260 * static_cast<double>(r), y = 150;
-    const auto place = [&](double radius, const std::vector<double>& at) {
-      return text(x + radius * at[0]) + " " + text(y - radius * at[1]);
-    };
-    svg += "<text x=\"" + text(x) + "\" y=\"16\" text-anchor=\"middle\">" + name_of(rules[r].choice) + "</text>\n";
-    for (int i = 0; i < fine; ++i) {
-      const auto middle = direction((i + 0.5) / fine), from = direction(static_cast<double>(i) / fine),
-                 to = direction((i + 1.2) / fine);
-      const auto ring = [&](double inner, double outer, std::int64_t c) {
-        svg += "<path fill=\"" + color(c) + "\" d=\"M" + place(inner, from) + " L" + place(outer, from) + " L" +
-               place(outer, to) + " L" + place(inner, to) + "Z\"/>\n";
-      };
-      ring(85, 115, predicted_class(context, task, rules[r].classifier, middle));
-      ring(60, 80, class_of(context, middle));
-    }
-    for (std::size_t j = 0; j < context.labels.size(); ++j) {
-      const std::vector<double> point{context.inputs[2 * j], context.inputs[2 * j + 1]};
-      svg += "<circle cx=\"" + text(x + 50 * point[0]) + "\" cy=\"" + text(y - 50 * point[1]) + "\" r=\"2.5\" fill=\"" +
-             color(context.labels[j]) + "\"/>\n";
-    }
-  }
-  return svg +
-         "<text x=\"8\" y=\"284\">outer ring: predicted; inner ring: the cells; dots: the context's points</text>\n"
-         "</svg>\n";
-}
-
 /// The numbers behind the strips.
 Table directions_table(const SphereContext<double>& context, const SphereTask& task, const std::vector<Chosen>& rules) {
   Table table{.title = "The boundaries' numbers", .columns = {{"angle"}, {"label"}}};
@@ -152,8 +118,7 @@ Table shares_table(ClassifyRun& run, const SphereTask& task, const std::vector<C
     std::vector<Cell> cells{name_of(rules[r].choice)};
     const bool is_reached = one.count > 1 && all.count > 1;
     const auto comparison = is_reached ? run.judgment.judged({one.mean, one.rounding}, all) : unreached_comparison();
-    cells.insert(cells.end(), comparison.begin(), comparison.end());
-    table.add_row(std::move(cells));
+    table.add_row(std::move(cells), comparison);
     if (r == 0 && is_reached) {
       const auto& softmax = accuracies.at(rules.size() - 1, ClassificationMetric::accuracy);
       run.controls.add("softmax' accuracy", "linear, all around", softmax.mean, all.mean, all);
@@ -198,7 +163,6 @@ std::vector<Table> boundaries_figure(ClassifyRun& run) {
   if (o.output.format != Format::table) tables.push_back(directions_table(context, task, rules));
   tables.push_back(shares_table(run, task, rules));
   tables.push_back(referee_table(run, {2}));
-  if (!o.svg_file.empty()) write_files({{o.svg_file, svg_of(context, task, rules)}}, "--svg");
   return tables;
 }
 

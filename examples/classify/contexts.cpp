@@ -15,7 +15,6 @@ std::string labels_file(const std::string& inputs_file) {
 }
 
 void require_possible_files(const ClassifyOptions& o) {
-  if (!o.svg_file.empty()) require_file({"--svg", o.svg_file});
   if (o.contexts_file.empty()) return;
   constexpr double most_numbers = 2e8;
   const SphereTask task = o.task();

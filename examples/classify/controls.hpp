@@ -1,38 +1,38 @@
 #pragma once
 
-#include <incontext/statistics/estimate.hpp>
-
 #include <cstdint>
 #include <string>
 
-#include "examples/support/table.hpp"
+#include "examples/support/controls.hpp"
 
-namespace incontext::examples {
-
-struct Verdict;
-
-namespace classify {
+namespace incontext::examples::classify {
 
 /// Near misses: theories that are wrong by little, and that the run must reject where its simulation can tell.
-class Controls {
+class Controls : public examples::Controls {
  public:
-  Controls();
-
-  bool empty() const { return table_.rows.empty(); }
-  const Table& table() const { return table_; }
+  Controls()
+      : examples::Controls(
+            {.title = "Negative controls: theories that are wrong by little",
+             .columns = {{"theory"},
+                         {"of"},
+                         {.name = "claimed", .digits = 4, .decimals_as = 1},
+                         {.name = "simulation", .digits = 4, .decimals_as = 1},
+                         {.name = "standard_error", .in_text = InText::hidden},
+                         {.name = "z", .digits = 4},
+                         {.name = "trials", .in_text = InText::hidden},
+                         {"outcome"}},
+             .notes = {"Each must be rejected (|z| > 5) where the simulation can tell it from the right value."}},
+            fewest_trials) {}
 
   /// `what` names the wrong theory, `at` the row it stands for; `exact` is the right value, absent where there is none:
   /// with it, a control too near to be told apart is no failure.
   void add(const std::string& what, const std::string& at, double claimed, double exact,
-           const statistics::Estimate& estimate);
-
-  /// Makes a verdict a disagreement if a control that the run could tell was not rejected.
-  void join(Verdict& verdict) const;
+           const statistics::Estimate& estimate) {
+    examples::Controls::add({what, at}, claimed, exact, estimate);
+  }
 
  private:
-  Table table_;
-  std::int64_t failures_ = 0;
+  static constexpr std::int64_t fewest_trials = 256;  // of fewer, the mean of a skewed quantity is not normal
 };
 
-}  // namespace classify
-}  // namespace incontext::examples
+}  // namespace incontext::examples::classify

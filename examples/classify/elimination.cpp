@@ -34,10 +34,8 @@ Table equal_law_table(ClassifyRun& run) {
       const auto &a = one.at(0, metric), &b = other.at(0, metric);
       statistics::Estimate both = b;
       both.standard_error = std::hypot(a.standard_error, b.standard_error);
-      std::vector<Cell> cells{d, selects.kappa, selects.gain, std::string(name)};
-      const auto comparison = run.judgment.judged({a.mean, a.rounding}, both);
-      cells.insert(cells.end(), comparison.begin(), comparison.end());
-      table.add_row(std::move(cells));
+      table.add_row({d, selects.kappa, selects.gain, std::string(name)},
+                    run.judgment.judged({a.mean, a.rounding}, both));
     }
   }
   table.notes = {

@@ -60,8 +60,7 @@ void add_comparison(Table& table, ClassifyRun& run, std::vector<Cell> cells, con
   } else {
     comparison = Judgment::shown(known ? std::optional<double>(known->value) : std::nullopt, estimate);
   }
-  cells.insert(cells.end(), comparison.begin(), comparison.end());
-  table.add_row(std::move(cells));
+  table.add_row(std::move(cells), comparison);
 }
 
 std::vector<Table> figure_tables(ClassifyRun& run) {

@@ -53,10 +53,7 @@ Table law_table(std::string title) {
 
 void add_law(Table& table, ClassifyRun& run, std::int64_t d, double kappa, const std::string& quantity, double theory,
              const statistics::Estimate& estimate) {
-  std::vector<Cell> cells{d, kappa, quantity};
-  const auto comparison = run.judgment.judged({theory, 1e-9 * std::abs(theory)}, estimate);
-  cells.insert(cells.end(), comparison.begin(), comparison.end());
-  table.add_row(std::move(cells));
+  table.add_row({d, kappa, quantity}, run.judgment.judged({theory, 1e-9 * std::abs(theory)}, estimate));
 }
 
 std::string at(std::int64_t d, double kappa) { return "d = " + std::to_string(d) + ", kappa = " + in_words(kappa); }
@@ -144,10 +141,8 @@ Table polynomial_table(ClassifyRun& run) {
     const auto sum = estimate_of(sums), variance = estimate_of(deviations);
     const auto add = [&, name = name](const std::string& quantity, double theory,
                                       const statistics::Estimate& estimate) {
-      std::vector<Cell> cells{task.dimension, task.context_length, name, quantity};
-      const auto comparison = run.judgment.judged({theory, 1e-9 * theory}, estimate);
-      cells.insert(cells.end(), comparison.begin(), comparison.end());
-      table.add_row(std::move(cells));
+      table.add_row({task.dimension, task.context_length, name, quantity},
+                    run.judgment.judged({theory, 1e-9 * theory}, estimate));
     };
     add("mean", exact.mean, sum);
     add("variance", exact.variance, variance);
@@ -254,8 +249,7 @@ Table attention_table(ClassifyRun& run, const std::vector<ByVotes>& all, Effort 
       const auto comparison =
           is_reached ? run.judgment.judged({votes->mean, votes->rounding}, apart(*votes, attention.at(metric)))
                      : unreached_comparison();
-      cells.insert(cells.end(), comparison.begin(), comparison.end());
-      table.add_row(std::move(cells));
+      table.add_row(std::move(cells), comparison);
     }
     if (&one != &all.back() || !one.rule.reached) continue;
     Classifier wrong = by;
@@ -289,11 +283,8 @@ Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimension
       const auto simulated = run.simulator.attention("two classes", task, by, Effort::manifold);
       const MarginLaw exact = two_class_margin(task, by);
       const auto add = [&](const std::string& moment, double theory, ContextAttentionMetric metric) {
-        std::vector<Cell> cells{d, name_of(choice), choice == RuleChoice::linear ? Cell() : Cell(by.kappa), by.gain,
-                                moment};
-        const auto comparison = run.judgment.judged({theory, 1e-9 * std::abs(theory)}, simulated.at(metric));
-        cells.insert(cells.end(), comparison.begin(), comparison.end());
-        table.add_row(std::move(cells));
+        table.add_row({d, name_of(choice), choice == RuleChoice::linear ? Cell() : Cell(by.kappa), by.gain, moment},
+                      run.judgment.judged({theory, 1e-9 * std::abs(theory)}, simulated.at(metric)));
       };
       const auto& margin = simulated.at(ContextAttentionMetric::margin);
       const auto& square = simulated.at(ContextAttentionMetric::squared_margin);

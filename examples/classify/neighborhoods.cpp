@@ -266,8 +266,7 @@ Table attention_at_ends(ClassifyRun& run, double kappa, const BestNumbers& best)
         run.controls.add("probability, " + rule + (rule == "softmax" ? " without its key" : " at half the rate"), name,
                          wrong.mean, votes.mean, both);
       }
-      cells.insert(cells.end(), comparison.begin(), comparison.end());
-      table.add_row(std::move(cells));
+      table.add_row(std::move(cells), comparison);
     };
     const auto half_rate = [n](double rate, double) { return rate / n / 2; };
     add("kernel", {ClassificationRule::kernel, kappa, best.common_rate}, kernel_gain(n), half_rate);

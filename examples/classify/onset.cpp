@@ -98,10 +98,7 @@ void judge_two_classes(ClassifyRun& run, Table& table) {
     const std::int64_t n = 2 * ((run.options.simulation.context_length + 1) / 2);
     const SphereTask task{d, 2, n};
     const auto simulated = run.simulator.onset("two classes", task, {two_class_best_rate(d, n).rate}, Effort::usual);
-    std::vector<Cell> cells{d, n};
-    const auto comparison = run.judgment.judged(0.0, simulated.at(0, AdaptiveOnsetMetric::kappa_slope));
-    cells.insert(cells.end(), comparison.begin(), comparison.end());
-    table.add_row(std::move(cells));
+    table.add_row({d, n}, run.judgment.judged(0.0, simulated.at(0, AdaptiveOnsetMetric::kappa_slope)));
   }
 }
 

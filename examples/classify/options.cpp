@@ -41,7 +41,7 @@ Names own_options(ClassifyFigure figure) {
     case ClassifyFigure::softmax_alignment:
       return {"--dimension", "--classes", "--context-length", "--prototype-sets", "--search-trials"};
     case ClassifyFigure::boundaries:
-      return {"--classes", "--context-length", "--context", "--svg", "--search-trials"};
+      return {"--classes", "--context-length", "--context", "--search-trials"};
     case ClassifyFigure::lengths:
       return {"--dimensions", "--classes", "--context-lengths", "--search-trials"};
     case ClassifyFigure::variation:
@@ -67,10 +67,9 @@ UnusedOptions unused_options(const CLI::App& app, const ClassifyOptions& o) {
   const Names own = own_options(o.figure);
   const std::string mode = "--figure " + text_of(app, "--figure");
   UnusedOptions unused(app);
-  for (const char* name :
-       {"--dimension", "--dimensions", "--classes", "--class-counts", "--context-length", "--context-lengths", "--rule",
-        "--kappa", "--gain", "--rate", "--crowding", "--near-cosine", "--contexts", "--contexts-count",
-        "--prototype-sets", "--context", "--svg", "--search-trials"}) {
+  for (const char* name : {"--dimension", "--dimensions", "--classes", "--class-counts", "--context-length",
+                           "--context-lengths", "--rule", "--kappa", "--gain", "--rate", "--crowding", "--near-cosine",
+                           "--contexts", "--contexts-count", "--prototype-sets", "--context", "--search-trials"}) {
     if (std::find(own.begin(), own.end(), name) == own.end()) unused.add(mode, {name});
   }
   if (o.figure == ClassifyFigure::optima) {
@@ -171,7 +170,6 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
       app, "--near-cosine", o.near_cosine, "8b: points of a larger cosine with a query are near it",
       [](double value) { return value > -1 && value < 1; }, "-1 < value < 1");
   add_count<std::int64_t>(app, "--context", o.context, "6: which context, by its number", 0, 1000000000);
-  add_written(app, "--svg", o.svg_file, "6: write the boundaries to this .svg file");
   head_options(app, "Figures");
   add_count<std::int64_t>(app, "--dimension", o.simulation.dimension, "Input dimension d", 2, 1000);
   add_count<std::int64_t>(app, "--classes", o.classes, "Classes k", 2, most_classes);

@@ -52,7 +52,6 @@ struct ClassifyOptions {
   OutputOptions output = {};
 
   std::int64_t context = 0;   ///< which context the boundaries are drawn for
-  std::string svg_file = {};  ///< of the boundaries
 
   std::string contexts_file = {};
   std::int64_t contexts = 64;

@@ -56,7 +56,7 @@ Subcommand subcommand() {
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext classify --dimension 2 --rule softmax --kappa 30 --gain 12\n"
-                 "  incontext classify --figure 6 --svg boundaries.svg\n"
+                 "  incontext classify --figure 6 --format json --output boundaries.json\n"
                  "  incontext classify --figure valley --dimension 10\n"
                  "  incontext classify --contexts contexts.npy --contexts-count 100 --rule linear --quiet\n"
                  "    (inputs: 100 contexts x 101 points x dimension, the query last; labels: integers, 100 x 101;\n"

@@ -38,10 +38,7 @@ statistics::Estimate variation_of(const PartitionFunctionSimulation& simulated, 
 /// Squared variation of a law whose mean is known: the mean of a square, without the bias of a quotient.
 void add_judged(Table& table, ClassifyRun& run, std::int64_t d, double sigma, const std::string& points, double theory,
                 const statistics::Estimate& square) {
-  std::vector<Cell> cells{d, sigma, points};
-  const auto comparison = run.judgment.judged({theory * theory, 1e-9 * theory * theory}, square);
-  cells.insert(cells.end(), comparison.begin(), comparison.end());
-  table.add_row(std::move(cells));
+  table.add_row({d, sigma, points}, run.judgment.judged({theory * theory, 1e-9 * theory * theory}, square));
 }
 
 }  // namespace

@@ -81,8 +81,7 @@ void add_boundary(Table& table, FadingRun& run, std::int64_t n, const std::vecto
     const bool chosen = i % every == every / 2;
     const auto estimate = chosen ? simulated(run, n, column, column.half) : statistics::Estimate{};
     const auto compared = chosen ? run.judgment.judged(0.5, estimate) : std::vector<Cell>(comparison_columns().size());
-    cells.insert(cells.end(), compared.begin(), compared.end());
-    table.add_row(std::move(cells));
+    table.add_row(std::move(cells), compared);
     if (!chosen || !frozen) continue;
     const double annealed = 1 + column.noise / 2, log_count = std::log(static_cast<double>(n));
     const double exact =

@@ -69,8 +69,7 @@ void add_row(Table& table, FadingRun& run, Asked asked, std::vector<Cell> cells,
                           : asked == Asked::no               ? run.judgment.left_out(theory, measured.mean, rare_reason)
                                                : run.judgment.not_judged(theory, measured.mean, rare_reason);
   cells.insert(cells.end(), comparison.begin(), comparison.end());
-  cells.insert(cells.end(), further.begin(), further.end());
-  table.add_row(std::move(cells));
+  table.add_row(std::move(cells), further);
 }
 
 /// A strong needle leaves the weight Z e^(-beta m) to the others, where Z is a sum of log-normal terms. A few trials
@@ -188,8 +187,7 @@ Table critical_lengths(FadingRun& run) {
         shown.back() = std::string(endless               ? "kept in every row up to 5.6e14"
                                    : critical.length < 2 ? "not kept in any row of two scores"
                                                          : "longer than --most-scores allows to draw");
-        cells.insert(cells.end(), shown.begin(), shown.end());
-        table.add_row(std::move(cells));
+        table.add_row(std::move(cells), shown);
         return;
       }
       const Measured measured = needle(run, normal_row(o, critical.length - 1), beta, score);

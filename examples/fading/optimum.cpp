@@ -174,10 +174,7 @@ std::vector<Table> optimum_figure(FadingRun& run) {
       const auto at = [&](NeedleLoss which) { return seen.at(static_cast<std::size_t>(which)); };
       const auto add = [&](const std::string& quantity, const statistics::Theory& theory,
                            const statistics::Estimate& estimate) {
-        std::vector<Cell> cells{setting.competitors, setting.needle_text, n, quantity};
-        const auto comparison = run.judgment.judged(theory, estimate);
-        cells.insert(cells.end(), comparison.begin(), comparison.end());
-        table.add_row(std::move(cells));
+        table.add_row({setting.competitors, setting.needle_text, n, quantity}, run.judgment.judged(theory, estimate));
       };
       // One of Newton's steps from the exact optimum: the optimum of these draws, to first order in what it is off.
       statistics::Estimate place = at(NeedleLoss::slope);

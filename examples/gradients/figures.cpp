@@ -125,8 +125,7 @@ class Figures {
   }
 
   static void add(Table& table, std::vector<Cell> cells, const std::vector<Cell>& comparison) {
-    cells.insert(cells.end(), comparison.begin(), comparison.end());
-    table.add_row(std::move(cells));
+    table.add_row(std::move(cells), comparison);
   }
 
   /// Softmax at every point: the ratio, and the two mean squares of which it is made.

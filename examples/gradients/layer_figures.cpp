@@ -28,8 +28,7 @@ Table table_of(std::string title, std::vector<Column> columns) {
 void add(GradientRun& run, Table& table, std::vector<Cell> cells, const statistics::Theory& theory,
          const Estimate& estimate) {
   const auto comparison = run.judgment.judged_if_enough(theory, estimate, simulate::effective_trials(estimate));
-  cells.insert(cells.end(), comparison.begin(), comparison.end());
-  table.add_row(std::move(cells));
+  table.add_row(std::move(cells), comparison);
 }
 
 /// The ratio of root mean squares, where `product` is the mean of the product of both squares.

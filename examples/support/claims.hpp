@@ -1,9 +1,8 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <incontext/statistics/relations.hpp>
+
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,20 +17,18 @@ class Claims {
  public:
   /// Equality up to rounding.
   void equal(const std::string& claim, std::string where, double computed, double theory) {
-    const double apart = computed == theory ? 0 : std::abs(computed - theory) / std::abs(theory);
-    judge(claim, "=", 1e-9, {std::move(where), computed, theory, apart});
+    judge(claim, Relation::equals, {std::move(where), computed, theory});
   }
   /// A negative control: a statement that is wrong by more than one in a thousand.
   void differs(const std::string& claim, std::string where, double computed, double wrong) {
-    const double apart = std::abs(computed - wrong) / std::abs(wrong);
-    judge(claim, "!=", 0, {std::move(where), computed, wrong, 1e-3 - apart});
+    judge(claim, Relation::differs, {std::move(where), computed, wrong});
   }
   /// A bound that is attained may be missed by rounding.
   void at_most(const std::string& claim, std::string where, double computed, double bound) {
-    judge(claim, "<=", 1e-12, {std::move(where), computed, bound, excess(computed, bound)});
+    judge(claim, Relation::at_most, {std::move(where), computed, bound});
   }
   void at_least(const std::string& claim, std::string where, double computed, double bound) {
-    judge(claim, ">=", 1e-12, {std::move(where), computed, bound, excess(-computed, -bound)});
+    judge(claim, Relation::at_least, {std::move(where), computed, bound});
   }
 
   Table table() const {
@@ -44,8 +41,8 @@ class Claims {
                             {.name = "theory", .style = Style::shortest},
                             {"verdict"}}};
     for (const Claim& one : claims_) {
-      table.add_row({one.text, one.cases, one.worst.where, one.worst.computed, std::string(one.relation),
-                     one.worst.theory, std::string(one.holds() ? "agrees" : "disagrees")});
+      table.add_row({one.text, one.cases, one.worst.where, one.worst.computed, sign_of(one.relation), one.worst.theory,
+                     std::string(one.holds() ? "agrees" : "disagrees")});
     }
     return table;
   }
@@ -82,34 +79,36 @@ class Claims {
   }
 
  private:
+  using Relation = statistics::Relation;
   struct Case {
     std::string where;
     double computed;
     double theory;
-    double excess;  ///< how far beyond the theory, relative to it
   };
   struct Claim {
     std::string text;
-    const char* relation;
-    double allowed;
+    Relation relation;
     std::int64_t cases;
     Case worst;
-    bool holds() const { return worst.excess <= allowed; }
+    double excess() const { return statistics::relation_excess(relation, worst.computed, worst.theory); }
+    bool holds() const { return statistics::relation_holds(relation, worst.computed, worst.theory); }
   };
 
-  static double excess(double computed, double bound) {
-    if (computed == bound) return 0;
-    return (computed - bound) / std::max(std::abs(bound), std::numeric_limits<double>::min());
+  static std::string sign_of(Relation relation) {
+    return relation == Relation::equals    ? "="
+           : relation == Relation::differs ? "!="
+           : relation == Relation::at_most ? "<="
+                                           : ">=";
   }
-  void judge(const std::string& text, const char* relation, double allowed, Case one) {
-    if (std::isnan(one.excess)) one.excess = std::numeric_limits<double>::infinity();
+  void judge(const std::string& text, Relation relation, Case one) {
     for (Claim& claim : claims_) {
       if (claim.text != text) continue;
       ++claim.cases;
-      if (one.excess > claim.worst.excess) claim.worst = std::move(one);
+      if (statistics::relation_excess(relation, one.computed, one.theory) > claim.excess())
+        claim.worst = std::move(one);
       return;
     }
-    claims_.push_back({text, relation, allowed, 1, std::move(one)});
+    claims_.push_back({text, relation, 1, std::move(one)});
   }
 
   std::vector<Claim> claims_;

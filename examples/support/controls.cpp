@@ -1,5 +1,6 @@
 #include "examples/support/controls.hpp"
 
+#include <incontext/statistics/controls.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <cmath>
@@ -13,8 +14,14 @@ namespace incontext::examples {
 
 namespace {
 
-constexpr double rejected_beyond = 5;
-constexpr double telling_beyond = 10;  // standard errors from the exact value to the claimed one
+using statistics::ControlOutcome;
+
+std::string word_of(ControlOutcome outcome) {
+  return outcome == ControlOutcome::rejected      ? "rejected"
+         : outcome == ControlOutcome::passed      ? "NOT REJECTED"
+         : outcome == ControlOutcome::cannot_tell ? "cannot tell"
+                                                  : "not reached";
+}
 
 Table control_table(std::string title, std::vector<Column> columns, std::string note) {
   for (Column& column : std::vector<Column>{{.name = "claimed", .digits = 4, .decimals_as = 1},
@@ -39,19 +46,14 @@ Controls::Controls(std::vector<Column> keys)
     : table_(control_table("Negative controls: wrong statements", std::move(keys),
                            "Each is wrong, and must be rejected (|z| > 5) where the simulation can tell.")) {}
 
+Controls::Controls(Table table, std::int64_t fewest_trials) : table_(std::move(table)), fewest_trials_(fewest_trials) {}
+
 void Controls::add(std::vector<Cell> keys, double claimed, double exact, const statistics::Estimate& estimate) {
   const auto finite = [](double value) { return std::isfinite(value) ? Cell(value) : Cell(); };
-  const double z = (estimate.mean - claimed) / estimate.standard_error;
-  std::string outcome = "rejected";
-  if (estimate.count < 2) {
-    outcome = "not reached";
-  } else if (!(std::abs(z) > rejected_beyond)) {
-    const bool telling = std::abs(exact - claimed) > telling_beyond * estimate.standard_error;
-    outcome = telling ? "NOT REJECTED" : "cannot tell";
-    failures_ += telling ? 1 : 0;
-  }
+  const auto [z, outcome] = statistics::try_control(claimed, exact, estimate, fewest_trials_);
+  failures_ += outcome == ControlOutcome::passed ? 1 : 0;
   for (Cell cell : {finite(claimed), finite(estimate.mean), finite(estimate.standard_error), finite(z),
-                    Cell(estimate.count), Cell(outcome)}) {
+                    Cell(estimate.count), Cell(word_of(outcome))}) {
     keys.push_back(std::move(cell));
   }
   table_.add_row(std::move(keys));
@@ -72,7 +74,7 @@ std::string rejections_note(const Table& table, const std::string& wrong_theory)
     const double* z = std::get_if<double>(&row.back());
     if (z == nullptr) continue;
     ++rows;
-    rejected += std::abs(*z) > rejected_beyond ? 1 : 0;
+    rejected += std::abs(*z) > 5 ? 1 : 0;
   }
   if (rows == 0) return {};
   return wrong_theory + ", a negative control: rejected (|z| > 5) in " + std::to_string(rejected) + " of " +

@@ -35,8 +35,13 @@ class Controls {
   /// Makes a disagreement of a verdict where a control failed.
   void join(Verdict& verdict) const;
 
+ protected:
+  /// With another table, whose last columns are those of every control. With fewer trials than these, none is a failure.
+  Controls(Table table, std::int64_t fewest_trials);
+
  private:
   Table table_;
+  std::int64_t fewest_trials_ = 2;
   std::int64_t failures_ = 0;
 };
 

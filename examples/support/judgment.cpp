@@ -3,10 +3,9 @@
 #include <incontext/core/contracts.hpp>
 #include <incontext/statistics/agreement.hpp>
 #include <incontext/statistics/estimate.hpp>
-#include <incontext/statistics/families.hpp>
+#include <incontext/statistics/family_verdict.hpp>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <utility>
 
@@ -15,25 +14,19 @@
 
 namespace incontext::examples {
 
+/// A comparison, the name of its row, and whether the user asked for it: a row that was not asked for may be left without
+/// a verdict.
 struct Judgment::Entry {
-  statistics::Agreement agreement;
-  bool testable = true;  ///< false if the caller gave a reason not to judge it
-  bool asked = true;     ///< false if the row may be left without a verdict, because the user did not ask for it
-  statistics::Verdict verdict = statistics::Verdict::not_judged;
+  statistics::Comparison comparison;
+  bool asked = true;
   std::string row = {};
-  std::int64_t trials = 0;
 
   Cell cell(Pending::Field field) const;
-  void doubt();
-  bool tested() const { return testable && agreement.excess >= 0; }
 };
 
 namespace {
 
 using statistics::Estimate;
-
-/// With fewer trials than this, a disagreement is not judged.
-constexpr std::int64_t fewest_trials = 1000;
 
 constexpr const char* not_reached = "not reached: the run was stopped early";
 
@@ -51,14 +44,6 @@ std::vector<Cell> simulation_cells(const Estimate& estimate) {
 }
 
 std::int64_t trials_of(const Estimate& estimate) { return estimate.count + estimate.non_finite; }
-
-/// Why the values are too few for a verdict on their mean; empty if they are not.
-std::string too_few(const Estimate& estimate) {
-  if (trials_of(estimate) == 0) return not_reached;
-  if (estimate.count < 2 || estimate.count >= fewest_values) return {};
-  return "the error of a mean of " + std::to_string(estimate.count) + " values is hardly known: at least " +
-         std::to_string(fewest_values);
-}
 
 std::string word(statistics::Verdict verdict) {
   switch (verdict) {
@@ -87,11 +72,6 @@ std::string name_of(const Table& table, const std::vector<Cell>& row) {
     }
   }
   return name;
-}
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
 std::string percent(double share) { return (share < 1 ? short_text(100 * share, 2) : fixed(100 * share, 0)) + "%"; }
@@ -124,22 +104,10 @@ std::string counted(std::size_t comparisons) {
 
 }  // namespace
 
-/// The mean of a few trials of a skewed quantity is not normal, so they are too few to call a theory wrong.
-void Judgment::Entry::doubt() {
-  verdict = statistics::Verdict::not_judged;
-  agreement.reason = "z = " + fixed(agreement.excess, 1) + ", but the mean of " + std::to_string(trials) +
-                     " trials may not be normal: at least " + std::to_string(fewest_trials);
-}
-
-bool is_within(double mean, const std::string& relation, double bound) {
-  return (relation == ">=" && mean >= bound) || (relation == "<=" && mean <= bound);
-}
-
-statistics::Agreement agree(const statistics::Theory& theory, const std::string& relation, const Estimate& estimate) {
-  statistics::Agreement agreement = statistics::agree(theory, estimate);
-  const bool can_be_judged = agreement.excess >= 0;
-  if (can_be_judged && is_within(estimate.mean, relation, theory.value)) agreement.excess = agreement.z = 0;
-  return agreement;
+statistics::Relation relation_of(const std::string& sign) {
+  return sign == ">="   ? statistics::Relation::at_least
+         : sign == "<=" ? statistics::Relation::at_most
+                        : statistics::Relation::equals;
 }
 
 std::vector<Column> comparison_columns() {
@@ -166,56 +134,41 @@ Judgment::~Judgment() = default;
 
 std::size_t Judgment::size() const { return entries_.size(); }
 
-std::vector<Cell> Judgment::add(Entry entry, std::int64_t trials) {
+std::vector<Cell> Judgment::add(statistics::Comparison comparison, bool asked) {
   const std::size_t at = entries_.size();
-  std::vector<Cell> cells{finite(entry.agreement.theory), Cell()};
-  for (Cell& cell : simulation_cells(entry.agreement.estimate)) cells.push_back(std::move(cell));
-  const double tolerance = entry.agreement.theory_error + entry.agreement.estimate.rounding;
-  cells.insert(cells.end(), {Pending{at, Pending::Field::z}, trials, entry.agreement.estimate.count, finite(tolerance),
-                             Pending{at, Pending::Field::verdict}, Pending{at, Pending::Field::reason}});
-  entry.trials = trials;
-  entries_.push_back(std::move(entry));
+  const statistics::Agreement& agreement = comparison.agreement;
+  std::vector<Cell> cells{finite(agreement.theory), Cell()};
+  for (Cell& cell : simulation_cells(agreement.estimate)) cells.push_back(std::move(cell));
+  const double tolerance = agreement.theory_error + agreement.estimate.rounding;
+  cells.insert(cells.end(),
+               {Pending{at, Pending::Field::z}, comparison.trials, agreement.estimate.count, finite(tolerance),
+                Pending{at, Pending::Field::verdict}, Pending{at, Pending::Field::reason}});
+  entries_.push_back({.comparison = std::move(comparison), .asked = asked});
   return cells;
 }
 
 std::vector<Cell> Judgment::judged(const statistics::Theory& theory, const Estimate& estimate,
                                    std::optional<std::int64_t> trials) {
-  if (const std::string reason = too_few(estimate); !reason.empty()) return not_judged(theory, estimate, reason);
-  return add({.agreement = statistics::agree(theory, estimate)}, trials.value_or(trials_of(estimate)));
+  return add(statistics::compare(theory, estimate, trials));
 }
 
 std::vector<Cell> Judgment::judged_bound(const std::string& relation, double bound, const Estimate& estimate,
                                          std::int64_t trials) {
-  if (const std::string reason = too_few(estimate); !reason.empty()) return not_judged(bound, estimate, reason);
-  return add({.agreement = agree(bound, relation, estimate)}, trials);
+  return add(statistics::compare(bound, estimate, trials, relation_of(relation)));
 }
 
 std::vector<Cell> Judgment::judged_within(double value, double tolerance, const Estimate& estimate) {
-  if (trials_of(estimate) == 0) return not_judged(value, estimate, not_reached);
-  statistics::Agreement agreement = statistics::agree({value, tolerance}, estimate);
-  constexpr double told_apart = 4;  // standard errors
-  if (!(told_apart * estimate.standard_error <= tolerance)) {
-    agreement.reason = "standard error " + short_text(estimate.standard_error, 2) +
-                       " cannot tell a deviation of the tolerance, " + short_text(tolerance, 2) + ": more trials";
-  } else if (std::isfinite(agreement.excess)) {
-    agreement.reason.clear();
-    agreement.z = std::copysign(agreement.excess, estimate.mean - value);
-  }
-  return add({.agreement = std::move(agreement)}, trials_of(estimate));
+  return add(statistics::compare_within(value, tolerance, estimate));
 }
 
 std::vector<Cell> Judgment::not_judged(const statistics::Theory& theory, const Estimate& estimate,
                                        const std::string& reason) {
-  Entry entry{.agreement = statistics::agree(theory, estimate), .testable = false};
-  entry.agreement.reason = reason;
-  return add(std::move(entry), trials_of(estimate));
+  return add(statistics::untested(theory, estimate, reason));
 }
 
 std::vector<Cell> Judgment::left_out(const statistics::Theory& theory, const Estimate& estimate,
                                      const std::string& reason) {
-  Entry entry{.agreement = statistics::agree(theory, estimate), .testable = false, .asked = false};
-  entry.agreement.reason = reason;
-  return add(std::move(entry), trials_of(estimate));
+  return add(statistics::untested(theory, estimate, reason), false);
 }
 
 std::vector<Cell> Judgment::judged_if_enough(const statistics::Theory& theory, const Estimate& estimate,
@@ -241,16 +194,15 @@ std::vector<Cell> Judgment::shown(std::optional<double> approximate, const Estim
 }
 
 std::string Judgment::note() const {
-  const auto tested =
-      std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.tested(); });
-  if (tested == 0) return {};
-  return "Family-wise bound: |z| <= " + fixed(bound(), 2) + " in all of " + std::to_string(tested) +
+  if (whole_.tested == 0) return {};
+  return "Family-wise bound: |z| <= " + fixed(whole_.bound, 2) + " in all of " + std::to_string(whole_.tested) +
          " comparisons (Holm; false alarms in one run of " + detail::number_text(1 / false_alarm_rate) + ").";
 }
 
 Cell Judgment::Entry::cell(Pending::Field field) const {
-  const bool judged = verdict != statistics::Verdict::not_judged;
-  if (field == Pending::Field::verdict) return word(verdict);
+  const statistics::Agreement& agreement = comparison.agreement;
+  const bool judged = comparison.verdict != statistics::Verdict::not_judged;
+  if (field == Pending::Field::verdict) return word(comparison.verdict);
   if (field == Pending::Field::reason) return judged ? Cell() : Cell(agreement.reason);
   if (!judged) return {};
   const double off = agreement.estimate.mean - agreement.theory;
@@ -258,17 +210,10 @@ Cell Judgment::Entry::cell(Pending::Field field) const {
 }
 
 void Judgment::settle(std::vector<Table>& tables) {
-  std::vector<statistics::Agreement> family;
-  for (const Entry& entry : entries_) {
-    if (entry.testable) family.push_back(entry.agreement);
-  }
-  const auto verdicts = statistics::verdicts(family, false_alarm_rate);
-  std::size_t tested = 0;
-  for (Entry& entry : entries_) {
-    if (!entry.testable) continue;
-    entry.verdict = verdicts[tested++];
-    if (entry.verdict == statistics::Verdict::disagrees && entry.trials < fewest_trials) entry.doubt();
-  }
+  std::vector<statistics::Comparison> family;
+  for (const Entry& entry : entries_) family.push_back(entry.comparison);
+  whole_ = statistics::judge(family, false_alarm_rate);
+  for (std::size_t i = 0; i < family.size(); ++i) entries_[i].comparison = std::move(family[i]);
   for (Table& table : tables) {
     bool has_any = false;
     for (std::vector<Cell>& row : table.rows) {
@@ -285,87 +230,74 @@ void Judgment::settle(std::vector<Table>& tables) {
   }
 }
 
-struct Judgment::Tally {
-  std::size_t judged = 0, disagreements = 0;
-  const Entry *largest = nullptr, *coarsest = nullptr;  ///< by largest |z|, and by worst resolution
-  std::vector<double> resolutions = {};
-  std::size_t asked = 0, left_out = 0;
-  std::vector<std::string> rows = {};  ///< a line for each row that disagrees, and for each reason not to judge rows
-};
-
-Judgment::Tally Judgment::tally() const {
-  Tally tally;
-  const double bound = this->bound();
-  double worst = -1;
-  std::vector<RowsOfReason> reasons;
-  for (const Entry& entry : entries_) {
-    const statistics::Agreement& agreement = entry.agreement;
-    ++(entry.asked ? tally.asked : tally.left_out);
-    if (entry.verdict == statistics::Verdict::not_judged) {
-      add_row(reasons, entry.asked, agreement.reason, entry.row);
-      continue;
-    }
-    ++tally.judged;
-    if (tally.largest == nullptr || agreement.excess > tally.largest->agreement.excess) tally.largest = &entry;
-    const double resolution = agreement.resolution(bound);
-    if (std::isfinite(resolution)) tally.resolutions.push_back(resolution);
-    if (std::isfinite(resolution) && resolution > worst) tally.coarsest = &entry;
-    worst = std::max(worst, std::isfinite(resolution) ? resolution : worst);
-    if (entry.verdict == statistics::Verdict::agrees) continue;
-    ++tally.disagreements;
-    tally.rows.push_back("Disagrees: " + entry.row + ": theory " + short_text(agreement.theory, 6) + ", simulation " +
-                         short_text(agreement.estimate.mean, 6) + " ± " +
-                         short_text(agreement.estimate.standard_error, 2) + ".");
+std::string Judgment::headline(std::size_t asked) const {
+  const std::size_t left = asked - whole_.judged, left_out = entries_.size() - asked;
+  if (asked == 0 && left_out > 0) {
+    return "Nothing was judged: " + counted(left_out) + " shown without a verdict.";
   }
-  for (const RowsOfReason& one : reasons) tally.rows.push_back(line_of(one));
-  return tally;
-}
-
-std::string Judgment::headline(const Tally& tally) const {
-  const std::size_t left = tally.asked - tally.judged;
-  if (tally.asked == 0 && tally.left_out > 0) {
-    return "Nothing was judged: " + counted(tally.left_out) + " shown without a verdict.";
-  }
-  if (tally.asked == 0) return "Nothing was judged: no row has both an exact theory and a simulation.";
-  if (tally.judged == 0) return "Nothing was judged of " + counted(tally.asked) + ".";
-  const std::string family =
-      left > 0 ? std::to_string(tally.judged) + " of " + counted(tally.asked) : counted(tally.asked);
-  std::string text = tally.disagreements > 0
-                         ? "DISAGREEMENT in " + std::to_string(tally.disagreements) + " of " + family
+  if (asked == 0) return "Nothing was judged: no row has both an exact theory and a simulation.";
+  if (whole_.judged == 0) return "Nothing was judged of " + counted(asked) + ".";
+  const std::string family = left > 0 ? std::to_string(whole_.judged) + " of " + counted(asked) : counted(asked);
+  std::string text = whole_.disagreements > 0
+                         ? "DISAGREEMENT in " + std::to_string(whole_.disagreements) + " of " + family
                      : left > 0 ? "Incomplete: " + family + " judged, and none disagrees"
                                 : "Agreement: " + family;
-  text += ", largest |z| " + fixed(tally.largest->agreement.excess, 2) + ", bound " + fixed(bound(), 2);
-  if (tally.coarsest == nullptr) return text + ".";
-  return text + "; a deviation of " + percent(median_of(tally.resolutions)) +
-         " would be detected nine times in ten in the median row, of " +
-         percent(tally.coarsest->agreement.resolution(bound())) + " in the worst (" + tally.coarsest->row + ").";
+  text += ", largest |z| " + fixed(entries_[*whole_.farthest].comparison.agreement.excess, 2) + ", bound " +
+          fixed(whole_.bound, 2);
+  if (!whole_.coarsest) return text + ".";
+  return text + "; a deviation of " + percent(whole_.median_resolution) +
+         " would be detected nine times in ten in the median row, of " + percent(worst_resolution()) +
+         " in the worst (" + entries_[*whole_.coarsest].row + ").";
+}
+
+double Judgment::worst_resolution() const {
+  return entries_[*whole_.coarsest].comparison.agreement.resolution(whole_.bound);
+}
+
+/// A line for each row that disagrees, and for each reason not to judge rows.
+std::vector<std::string> Judgment::lines() const {
+  std::vector<std::string> lines;
+  std::vector<RowsOfReason> reasons;
+  for (const Entry& entry : entries_) {
+    const statistics::Agreement& agreement = entry.comparison.agreement;
+    if (entry.comparison.verdict == statistics::Verdict::not_judged) {
+      add_row(reasons, entry.asked, agreement.reason, entry.row);
+    } else if (entry.comparison.verdict == statistics::Verdict::disagrees) {
+      lines.push_back("Disagrees: " + entry.row + ": theory " + short_text(agreement.theory, 6) + ", simulation " +
+                      short_text(agreement.estimate.mean, 6) + " ± " +
+                      short_text(agreement.estimate.standard_error, 2) + ".");
+    }
+  }
+  for (const RowsOfReason& one : reasons) lines.push_back(line_of(one));
+  return lines;
 }
 
 Verdict Judgment::verdict() const {
-  const Tally tally = this->tally();
-  const std::size_t left = tally.asked - tally.judged;
-  Verdict result{.text = headline(tally), .rows = tally.rows};
-  if (tally.disagreements > 0) result.agrees = false;
-  if (tally.disagreements == 0 && tally.judged > 0 && left == 0) result.agrees = true;
-  result.details = {{"comparisons", tally.asked},
-                    {"judged", tally.judged},
-                    {"disagreements", tally.disagreements},
-                    {"not_judged", left},
-                    {"shown_without_verdict", tally.left_out},
+  const auto asked = static_cast<std::size_t>(
+      std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.asked; }));
+  Verdict result{.text = headline(asked), .rows = lines()};
+  if (whole_.disagreements > 0) result.agrees = false;
+  if (whole_.disagreements == 0 && whole_.judged > 0 && whole_.judged == asked) result.agrees = true;
+  result.details = {{"comparisons", asked},
+                    {"judged", whole_.judged},
+                    {"disagreements", whole_.disagreements},
+                    {"not_judged", asked - whole_.judged},
+                    {"shown_without_verdict", entries_.size() - asked},
                     {"largest_absolute_z", nullptr},
                     {"bound", nullptr},
                     {"false_alarm_rate", false_alarm_rate},
                     {"median_resolution", nullptr},
                     {"worst_resolution", nullptr},
                     {"worst_row", nullptr}};
-  if (tally.judged > 0) {
-    result.details["largest_absolute_z"] = detail::json_number(tally.largest->agreement.excess);
-    result.details["bound"] = bound();
+  if (whole_.judged > 0) {
+    const double largest = entries_[*whole_.farthest].comparison.agreement.excess;
+    result.details["largest_absolute_z"] = detail::json_number(largest);
+    result.details["bound"] = whole_.bound;
   }
-  if (tally.coarsest != nullptr) {
-    result.details["median_resolution"] = median_of(tally.resolutions);
-    result.details["worst_resolution"] = tally.coarsest->agreement.resolution(bound());
-    result.details["worst_row"] = tally.coarsest->row;
+  if (whole_.coarsest) {
+    result.details["median_resolution"] = whole_.median_resolution;
+    result.details["worst_resolution"] = worst_resolution();
+    result.details["worst_row"] = entries_[*whole_.coarsest].row;
   }
   return result;
 }
@@ -398,19 +330,6 @@ void judge(Report& report, Judgment& judgment) {
   }
   judgment.settle(report.tables);
   report.verdict = judgment.verdict();
-}
-
-/// statistics::family_wise_bound, with the tails of Student's t where the error is known from few batches only.
-double Judgment::bound() const {
-  std::int64_t fewest = std::int64_t{1} << 40, tested = 0;
-  for (const Entry& entry : entries_) {
-    if (!entry.testable || !(entry.agreement.excess >= 0)) continue;
-    fewest = std::min(fewest, entry.agreement.estimate.count);
-    ++tested;
-  }
-  const boost::math::students_t law(static_cast<double>(std::max<std::int64_t>(fewest - 1, 1)));
-  const auto members = static_cast<double>(std::max<std::int64_t>(tested, 1));
-  return boost::math::quantile(boost::math::complement(law, false_alarm_rate / 2 / members));
 }
 
 }  // namespace incontext::examples

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <incontext/numerics/quadrature.hpp>
-#include <incontext/statistics/agreement.hpp>
+#include <incontext/statistics/comparison.hpp>
+#include <incontext/statistics/relations.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +11,6 @@
 #include <vector>
 
 #include "examples/support/table.hpp"
-
-// Boost's distributions, which these need, are slow to compile.
-namespace incontext::statistics {
-struct Agreement;
-struct Estimate;
-}  // namespace incontext::statistics
 
 /// Theory beside simulation: the cells of a row, and one verdict over all rows of a run.
 namespace incontext::examples {
@@ -30,20 +25,14 @@ inline constexpr double false_alarm_rate = 1e-3;
 /// complement, the least expected number of times.
 inline constexpr double fewest_effective_trials = 50;
 
-/// With fewer values than this, such as runs of training, their standard error is hardly known: a bound by Student's t
-/// would call any mean an agreement.
-inline constexpr std::int64_t fewest_values = 5;
+using statistics::fewest_values;
 
 /// The note of a table in which a theory may be a bound.
 inline constexpr const char* bounds_note =
     "In rows with >= or <= the theory is a bound: a mean on the allowed side of it agrees, with z = 0.";
 
-/// Whether `mean relation bound` holds, for the relations >= and <=; false for any other.
-bool is_within(double mean, const std::string& relation, double bound);
-
-/// statistics::agree; for the relations >= and <= with an excess of 0 where the mean is on the allowed side.
-statistics::Agreement agree(const statistics::Theory& theory, const std::string& relation,
-                            const statistics::Estimate& estimate);
+/// The relation of a sign: >= and <= are bounds, and any other is an equality.
+statistics::Relation relation_of(const std::string& sign);
 
 /// The columns theory | approximate | simulation | ± error | z | trials | values | tolerance | verdict | reason. The last
 /// five are in CSV and JSON alone, and the first two where any row has them. `approximate` has values of unknown error,
@@ -118,15 +107,15 @@ class Judgment {
 
  private:
   struct Entry;
-  struct Tally;
 
   std::string note() const;
-  Tally tally() const;
-  std::string headline(const Tally& tally) const;
-  std::vector<Cell> add(Entry entry, std::int64_t trials);
-  double bound() const;
+  std::string headline(std::size_t asked) const;
+  std::vector<std::string> lines() const;
+  double worst_resolution() const;
+  std::vector<Cell> add(statistics::Comparison comparison, bool asked = true);
 
   std::vector<Entry> entries_;
+  statistics::FamilyVerdict whole_;
 };
 
 /// The verdict of a report whose tables are complete; of a run that simulates nothing, that nothing is judged.

@@ -95,21 +95,11 @@ std::string wrapped(std::string_view text, std::string_view first_indent, std::s
   return result + '\n';
 }
 
-/// The same value, with numbers that JSON cannot represent as words, as in the files of oracles.
-nlohmann::ordered_json json_safe(const nlohmann::ordered_json& value) {
-  if (value.is_number_float() && !std::isfinite(value.get<double>())) return non_finite_word(value.get<double>());
-  if (!value.is_structured()) return value;
-  nlohmann::ordered_json result = value;
-  for (auto& item : result) item = json_safe(item);
-  return result;
-}
-
 struct CellToJson {
   nlohmann::ordered_json operator()(std::monostate) const { return nullptr; }
   nlohmann::ordered_json operator()(double value) const { return json_number(value); }
   nlohmann::ordered_json operator()(std::int64_t value) const { return value; }
   nlohmann::ordered_json operator()(const std::string& value) const { return value; }
-  nlohmann::ordered_json operator()(const Nested& nested) const { return json_safe(*nested.value); }
   nlohmann::ordered_json operator()(const Pending&) const { return nullptr; }
 };
 
@@ -127,26 +117,8 @@ struct CellToCsv {
   }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(const std::string& value) const { return csv_cell(value); }
-  std::string operator()(const Nested& nested) const { return csv_cell(nested_text(nested)); }
   std::string operator()(const Pending&) const { return ""; }
 };
-
-/// A nested value is written in full in CSV and JSON; the text table has its beginning.
-std::string shortened(std::string text) {
-  constexpr std::size_t widest = 48;
-  if (text.size() <= widest) return text;
-  std::size_t end = widest - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not inside a UTF-8 character
-  return text.substr(0, end) + "...";
-}
-
-}  // namespace
-
-std::string detail::nested_text(const Nested& nested) {
-  return json_safe(*nested.value).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-namespace {
 
 /// The table for the text report: without the columns that are only for CSV and JSON, or empty.
 Table shown_part(const Table& table) {
@@ -239,8 +211,6 @@ std::string render_table(const Table& whole, TextWidth most) {
         cells[i + 1][j] = std::to_string(*count);
       } else if (const std::string* word = std::get_if<std::string>(&cell)) {
         cells[i + 1][j] = *word;
-      } else if (const Nested* nested = std::get_if<Nested>(&cell)) {
-        cells[i + 1][j] = shortened(nested_text(*nested));
       }
       if (std::holds_alternative<double>(cell) || std::holds_alternative<std::int64_t>(cell)) left[j] = false;
     }

@@ -42,8 +42,6 @@ std::string shown_number(double value, Style style, int decimals, int digits);
 /// The number as JSON, or null if JSON cannot represent it.
 nlohmann::ordered_json json_number(double value);
 
-std::string nested_text(const Nested& nested);
-
 }  // namespace detail
 
 /// The short names of a report's tables, each its own. A table without a name has the words of its title up to a colon

@@ -2,21 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <variant>
 #include <vector>
 
 /// Tables of cells, independent of their layout.
 namespace incontext::examples {
-
-/// Any JSON value; a text table has it on one line. It is held by a pointer, so that a source file without such a cell
-/// need not compile the JSON library.
-struct Nested {
-  Nested(const nlohmann::ordered_json& json);
-  std::shared_ptr<const nlohmann::ordered_json> value;
-};
 
 /// A cell of a comparison that depends on the verdict on its whole family; Judgment::settle replaces it.
 struct Pending {
@@ -25,8 +16,8 @@ struct Pending {
   Field field;
 };
 
-/// A cell: absent, a number, a count, a word, something nested, or not yet known.
-using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Nested, Pending>;
+/// A cell: absent, a number, a count, a word, or not yet known.
+using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Pending>;
 
 /// How a column of numbers is written as text: with decimal points under each other; each number as short as possible,
 /// for values that the user chose; or with two decimals, for z.
@@ -60,6 +51,9 @@ struct Table {
   std::size_t key_columns = 0;  ///< the number of leading columns that name a row; 0: those before a group of decimals
 
   void add_row(std::vector<Cell> cells);
+
+  /// A row whose cells are in two parts, such as what names it and its comparison.
+  void add_row(std::vector<Cell> cells, const std::vector<Cell>& more);
 };
 
 }  // namespace incontext::examples

@@ -1,19 +1,18 @@
 #include "examples/support/temporary_file.hpp"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <system_error>
@@ -26,132 +25,22 @@ namespace {
 
 constexpr std::array<int, 4> ending_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-/// The names to remove when a signal ends the program, and the previous signal handlers. A signal may arrive in any
-/// thread: `busy` is held while the names change, by a thread that blocks signals meanwhile; a handler that removes the
-/// files takes it and never returns it.
-struct Names {
-  std::atomic_flag busy = ATOMIC_FLAG_INIT;
-  std::array<std::array<char, PATH_MAX>, 8> names = {};  // "" is a free entry
-  std::array<struct sigaction, ending_signals.size()> heard_before = {};
-};
+// A signal may arrive in any thread, so that blocking it in this one would not do.
+std::atomic<int> waiting_signal = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
 
-Names registry;
-
-void take(std::atomic_flag& busy) {
-  while (busy.test_and_set(std::memory_order_acquire)) {
-  }
-}
-
-class Lock {
- public:
-  Lock() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-    take(registry.busy);
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-  ~Lock() {
-    registry.busy.clear(std::memory_order_release);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t before_ = {};
-};
-
-bool is_default(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
-}
-
-bool is_ignored(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
-}
-
-void remove_names_and_end(int signal) {
-  for (const auto& name : registry.names) {
-    if (name[0] != '\0') ::unlink(name.data());
-  }
-  struct sigaction standard = {};
-  standard.sa_handler = SIG_DFL;
-  ::sigaction(signal, &standard, nullptr);
+void let_wait(int signal) {
+  if (waiting_signal.exchange(signal) == 0) return;
+  std::signal(signal, SIG_DFL);
   ::raise(signal);  // takes effect when the handler returns
 }
 
-/// Calls only functions that are safe in a signal handler.
-void on_ending_signal(int signal, siginfo_t* info, void* context) {
-  const int error = errno;
-  const auto at = static_cast<std::size_t>(std::find(ending_signals.begin(), ending_signals.end(), signal) -
-                                           ending_signals.begin());
-  struct sigaction ours = {};
-  ::sigaction(signal, nullptr, &ours);
-  take(registry.busy);
-  const struct sigaction before = registry.heard_before[at];
-  if (is_default(before)) {
-    remove_names_and_end(signal);
-  } else {
-    // The previous handler receives the signal once; a second signal ends the program.
-    registry.heard_before[at] = {};
-    registry.busy.clear(std::memory_order_release);
-    if ((before.sa_flags & SA_SIGINFO) != 0) {
-      before.sa_sigaction(signal, info, context);
-    } else {
-      before.sa_handler(signal);
-    }
-    ::sigaction(signal, &ours, nullptr);
-  }
-  errno = error;
-}
+std::mutex signals_mutex;
+std::int64_t temporary_files = 0;
+std::array<struct sigaction, ending_signals.size()> heard_before = {};
 
-void hear_signals() {
-  struct sigaction ours = {};
-  ours.sa_sigaction = on_ending_signal;
-  ours.sa_flags = SA_SIGINFO | SA_RESTART;
-  sigfillset(&ours.sa_mask);
-  for (std::size_t i = 0; i < ending_signals.size(); ++i) {
-    ::sigaction(ending_signals[i], nullptr, &registry.heard_before[i]);
-    if (!is_ignored(registry.heard_before[i])) ::sigaction(ending_signals[i], &ours, nullptr);
-  }
-}
-
-void leave_signals() {
-  for (std::size_t i = 0; i < ending_signals.size(); ++i) {
-    struct sigaction now = {};
-    ::sigaction(ending_signals[i], nullptr, &now);
-    const bool is_ours = (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_ending_signal;
-    if (is_ours) ::sigaction(ending_signals[i], &registry.heard_before[i], nullptr);
-  }
-}
-
-bool none_registered() {
-  return std::all_of(registry.names.begin(), registry.names.end(), [](const auto& name) { return name[0] == '\0'; });
-}
-
-/// Removes a name from the list, whether or not its file exists.
-void forget(const std::string& name) {
-  const Lock lock;
-  for (auto& registered : registry.names) {
-    if (name == registered.data()) registered[0] = '\0';
-  }
-  if (none_registered()) leave_signals();
-}
-
-/// Creates a file and adds its name to the list, or returns the error; signals are blocked in between.
-int open_and_remember(const std::string& name, mode_t mode, int& error) {
-  const Lock lock;
-  const auto free = std::find_if(registry.names.begin(), registry.names.end(), [](auto& n) { return n[0] == '\0'; });
-  error = free == registry.names.end() ? EMFILE : name.size() >= PATH_MAX ? ENAMETOOLONG : 0;
-  if (error != 0) return -1;
-  if (none_registered()) hear_signals();  // before the file exists: another thread may receive a signal now
-  const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (descriptor >= 0) {
-    std::copy(name.begin(), name.end() + 1, free->begin());  // and the zero byte at its end
-  } else {
-    error = errno;
-    if (none_registered()) leave_signals();
-  }
-  return descriptor;
+bool is_ignored(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_IGN;
 }
 
 std::string random_name(const std::string& target) {
@@ -199,6 +88,27 @@ int synchronized(int descriptor) {
 
 }  // namespace
 
+SignalsWait::SignalsWait() {
+  const std::lock_guard lock(signals_mutex);
+  if (temporary_files++ > 0) return;
+  struct sigaction ours = {};
+  ours.sa_handler = let_wait;
+  ours.sa_flags = SA_RESTART;
+  for (std::size_t i = 0; i < ending_signals.size(); ++i) {
+    ::sigaction(ending_signals[i], nullptr, &heard_before[i]);
+    if (!is_ignored(heard_before[i])) ::sigaction(ending_signals[i], &ours, nullptr);
+  }
+}
+
+SignalsWait::~SignalsWait() {
+  const std::lock_guard lock(signals_mutex);
+  if (--temporary_files > 0) return;
+  for (std::size_t i = 0; i < ending_signals.size(); ++i) {
+    if (!is_ignored(heard_before[i])) ::sigaction(ending_signals[i], &heard_before[i], nullptr);
+  }
+  if (const int signal = waiting_signal.exchange(0); signal != 0) ::kill(::getpid(), signal);
+}
+
 std::string followed(const std::string& file, const std::string& option) {
   std::filesystem::path path(file);
   for (int links = 0; links < 40; ++links) {
@@ -229,20 +139,18 @@ int write_all(int descriptor, std::string_view text) {
 TemporaryFile::TemporaryFile(const std::string& file, const std::string& option)
     : file_(file), option_(option), target_(followed(file, option)) {
   const auto replaced = replaced_file(target_, file, option);
-  int error = EEXIST;
-  for (int tries = 0; tries < 100 && error == EEXIST; ++tries) {
+  errno = EEXIST;
+  for (int tries = 0; tries < 100 && descriptor_ < 0 && errno == EEXIST; ++tries) {
     name_ = random_name(target_);
-    descriptor_ = open_and_remember(name_, replaced ? 0600 : 0666, error);
+    descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaced ? 0600 : 0666);
   }
-  if (descriptor_ < 0) throw_unwritable(file, error, option);
+  if (descriptor_ < 0) throw_unwritable(file, errno, option);
   if (replaced) take_over(*replaced, descriptor_);
 }
 
 TemporaryFile::~TemporaryFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (released_) return;
-  ::unlink(name_.c_str());
-  forget(name_);
+  if (!released_) ::unlink(name_.c_str());
 }
 
 void TemporaryFile::write(std::string_view content) {
@@ -254,10 +162,7 @@ void TemporaryFile::write(std::string_view content) {
   if (error != 0) throw_unwritable(file_, error, option_);
 }
 
-void TemporaryFile::keep() {
-  forget(name_);
-  released_ = true;
-}
+void TemporaryFile::keep() { released_ = true; }
 
 int TemporaryFile::take_place() {
   if (std::rename(name_.c_str(), target_.c_str()) != 0) return errno;

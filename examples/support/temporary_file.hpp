@@ -17,9 +17,18 @@ std::string followed(const std::string& file, const std::string& option);
 /// Writes everything to a descriptor; returns 0 or the error.
 int write_all(int descriptor, std::string_view text);
 
+/// While one exists, SIGINT, SIGTERM, SIGHUP and SIGQUIT wait: writing a file takes a moment, and then the signal ends the
+/// program, or reaches the handler that stops a simulation. A second signal ends the program at once.
+class SignalsWait {
+ public:
+  SignalsWait();
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+  ~SignalsWait();
+};
+
 /// The file has a random name in the target's folder, so that the remains of a killed run are never in its way. Unless
-/// it took the target's place, it is removed with this object, and when SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the
-/// program. The previous handler of such a signal, as the one that stops a simulation, receives the first signal.
+/// it took the target's place, it is removed with this object, and until then signals wait.
 class TemporaryFile {
  public:
   /// Creates the file with the access rights of the target or, where there is none, those of any new file. A target that
@@ -47,6 +56,7 @@ class TemporaryFile {
   /// Lets the new name reach the disk.
   void settle() const;
 
+  SignalsWait signals_;
   std::string file_, option_;  // as the user gave them
   std::string target_;
   std::string name_;

@@ -37,8 +37,7 @@ Table comparison_table(std::string title, std::vector<Column> columns) {
 }
 
 void append(Table& table, std::vector<Cell> cells, const std::vector<Cell>& comparison) {
-  cells.insert(cells.end(), comparison.begin(), comparison.end());
-  table.add_row(std::move(cells));
+  table.add_row(std::move(cells), comparison);
 }
 
 void add(TaskRun& run, Table& table, std::vector<Cell> cells, const statistics::Theory& theory,

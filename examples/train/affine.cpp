@@ -132,10 +132,7 @@ Table zero_table(SequenceParts& parts, const AffineTests& tests, const std::vect
   for (std::size_t i = 0; i < tests.functions; ++i) {
     const double exact = error_of_zero(tests.all[i]);
     const Estimate zero = zero_of(all, i);
-    std::vector<Cell> cells{shift_name_of(tests.all[i])};
-    const auto comparison = parts.judgment.judged(exact, zero);
-    cells.insert(cells.end(), comparison.begin(), comparison.end());
-    table.add_row(std::move(cells));
+    table.add_row({shift_name_of(tests.all[i])}, parts.judgment.judged(exact, zero));
     parts.controls.add({"the answer 0 errs by Var y of one input, sigma^2", shift_name_of(tests.all[i])}, exact / 2,
                        exact, zero);
   }
@@ -224,8 +221,7 @@ void add_ratio(SequenceParts& parts, Table& table, const AffineTests& tests, std
       is_claimed ? parts.judgment.judged_bound(relation, 1, one.ratio, one.ratio.count * parts.options.tested)
                  : Judgment::shown({}, one.ratio);
   std::vector<Cell> cells{one.runs.model.name, one.runs.map, one.test, is_claimed ? Cell(relation) : Cell()};
-  cells.insert(cells.end(), comparison.begin(), comparison.end());
-  table.add_row(std::move(cells));
+  table.add_row(std::move(cells), comparison);
   add_ratio_controls(parts, tests, test, one);
 }
 

@@ -84,8 +84,7 @@ NeedleRun needle_run(const NeedleOptions& o, const NeedleSetting& at, std::vecto
 void add_learned(NeedleParts& parts, Table& table, std::vector<Cell> cells, double optimum, const Estimate& learned) {
   const auto comparison =
       parts.judgment.judged({optimum, optimum_accuracy * optimum}, learned, rows_of(parts.options, learned));
-  cells.insert(cells.end(), comparison.begin(), comparison.end());
-  table.add_row(std::move(cells));
+  table.add_row(std::move(cells), comparison);
 }
 
 /// Inverse temperatures that training should not reach.

@@ -101,10 +101,7 @@ void add_constant(SequenceParts& parts, Table& table, const std::string& words, 
     sequences += run.front().sequences;
   }
   const Estimate seen = sequences == 0 ? Estimate() : share_of(right, sequences);
-  std::vector<Cell> cells{words, test.length, test.input_stddev};
-  const auto comparison = parts.judgment.judged(exact, seen);
-  cells.insert(cells.end(), comparison.begin(), comparison.end());
-  table.add_row(std::move(cells));
+  table.add_row({words, test.length, test.input_stddev}, parts.judgment.judged(exact, seen));
 }
 
 /// The runs of one map, seed by seed, and of each the answers to all tests.
@@ -166,8 +163,7 @@ void add_contrasts(Table& table, const TrainedPart& trained, const QuantifierRun
       const auto comparison = Judgment::shown({}, share_beyond(runs, softmax, i, metric));
       const std::string words = metric == Metric::last_answer ? "last" : "any from the 4th";
       std::vector<Cell> cells{trained.part.words, runs.choice.name, words, test.length, test.input_stddev};
-      cells.insert(cells.end(), comparison.begin(), comparison.end());
-      table.add_row(std::move(cells));
+      table.add_row(std::move(cells), comparison);
     }
   }
 }

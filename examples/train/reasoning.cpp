@@ -211,11 +211,8 @@ Table plateau_table(ReasoningParts& parts) {
       accuracy.mean = end.held_out_accuracy;
       accuracy.standard_error = std::sqrt(end.held_out_accuracy * (1 - end.held_out_accuracy) / held_out);
     }
-    std::vector<Cell> cells{method, static_cast<std::int64_t>(run.seed)};
-    const auto comparison =
-        parts.judgment.judged({task.plateau_cross_entropy, unreached * task.plateau_cross_entropy}, loss);
-    cells.insert(cells.end(), comparison.begin(), comparison.end());
-    table.add_row(std::move(cells));
+    table.add_row({method, static_cast<std::int64_t>(run.seed)},
+                  parts.judgment.judged({task.plateau_cross_entropy, unreached * task.plateau_cross_entropy}, loss));
     const std::string at = method + ", seed " + std::to_string(run.seed);
     parts.controls.add({"plateau h(P), as if c and d always differed", at}, coin, task.plateau_cross_entropy, loss);
     parts.controls.add({"a Eureka moment without parities: accuracy 0.7", at}, training::eureka_accuracy,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// What the papers claim, and the rows that try it: the vocabulary of the claims' files, which docs/claims.md explains.
@@ -31,7 +32,11 @@ enum class Role {
   identity,  ///< true by definition: shown, never counted
   addition,  ///< ours, beyond the paper
 };
-inline constexpr Role all_roles[] = {Role::paper, Role::exact, Role::control, Role::identity, Role::addition};
+inline constexpr std::pair<Role, const char*> role_words[] = {{Role::paper, "paper"},
+                                                              {Role::exact, "exact"},
+                                                              {Role::control, "control"},
+                                                              {Role::identity, "identity"},
+                                                              {Role::addition, "addition"}};
 
 /// What is asked of rows.
 enum class Question {
@@ -43,6 +48,9 @@ enum class Question {
   equals,  ///< each value is a number that the paper prints
   steady,  ///< no value differs from the first by more than a factor
 };
+inline constexpr std::pair<Question, const char*> question_words[] = {
+    {Question::agrees, "agrees"}, {Question::rises, "rises"},   {Question::falls, "falls"},  {Question::above, "above"},
+    {Question::below, "below"},   {Question::equals, "equals"}, {Question::steady, "steady"}};
 
 /// A cell that a row must have: a text that begins with `value`, or is it where that ends with $, or a number that equals
 /// it. Empty: any cell.
@@ -82,14 +90,6 @@ struct RowGroup {
   double tolerance = 0;              ///< equals: half of the last digit that the paper prints
 };
 
-/// Curves of a table without simulated points: columns against a column.
-struct Curves {
-  std::string table = {};
-  std::string x = {};
-  std::vector<std::string> columns = {};
-  std::string y = {};  ///< the name of the vertical axis
-};
-
 /// Whether a claim is tried at the paper's size, or in a smaller model than the paper trained or measured.
 enum class Scale { paper, small };
 
@@ -110,7 +110,6 @@ struct Claim {
   std::string docs = {};       ///< page#section
   std::string simulator = {};  ///< the header of the simulation, if there is one
   std::vector<RowGroup> groups = {};
-  Curves curves = {};
 
   bool is_tried() const { return not_tried.empty() && out_of_reach.empty(); }
   /// The names of the runs that its rows are in, each once, in the order of the rows.
@@ -135,7 +134,15 @@ struct Registry {
   const Command& command(std::string_view name) const;
 };
 
-std::string word_of(Role role);
-std::string word_of(Question question);
+/// The word of a claims file or a report for one of several choices.
+template <class Choice, std::size_t count>
+std::string word_in(const std::pair<Choice, const char*> (&words)[count], Choice choice) {
+  for (const auto& [one, word] : words) {
+    if (one == choice) return word;
+  }
+  return "";
+}
+inline std::string word_of(Role role) { return word_in(role_words, role); }
+inline std::string word_of(Question question) { return word_in(question_words, question); }
 
 }  // namespace incontext::examples::verify

@@ -129,13 +129,6 @@ class TableReader {
     return all;
   }
 
-  std::optional<TableReader> table(const std::string& key) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return std::nullopt;
-    if (!node->is_table()) refuse(*node, key, "is no table");
-    return TableReader(*node->as_table(), file_, what_ + ", " + key);
-  }
-
   void name(const std::string& what) { what_ = what; }
 
   [[noreturn]] void refuse_whole(const std::string& problem) const {
@@ -171,25 +164,22 @@ class TableReader {
 };
 
 template <class Choice, std::size_t count>
-std::vector<std::pair<std::string, Choice>> by_word(const Choice (&all)[count]) {
+std::vector<std::pair<std::string, Choice>> by_word(const std::pair<Choice, const char*> (&words)[count]) {
   std::vector<std::pair<std::string, Choice>> choices;
-  for (const Choice one : all) choices.emplace_back(word_of(one), one);
+  for (const auto& [one, word] : words) choices.emplace_back(word, one);
   return choices;
 }
 
-constexpr Question all_questions[] = {Question::agrees, Question::rises,  Question::falls, Question::above,
-                                      Question::below,  Question::equals, Question::steady};
-
 RowGroup read_group(TableReader& table) {
   RowGroup group;
-  group.role = table.choice("role", Role::paper, by_word(all_roles));
+  group.role = table.choice("role", Role::paper, by_word(role_words));
   group.says = table.needed_text("says");
   group.regime = table.text("regime");
   group.rows.runs = table.texts("run");
   group.rows.table = table.needed_text("table");
   group.rows.where = table.keys("where");
   group.rows.z = table.text("z");
-  group.question = table.choice("question", Question::agrees, by_word(all_questions));
+  group.question = table.choice("question", Question::agrees, by_word(question_words));
   group.along = table.text("along");
   group.from = table.number("from");
   group.to = table.number("to");
@@ -237,11 +227,6 @@ Claim read_claim(TableReader& table, const std::string& paper) {
   claim.headers = table.texts("headers");
   claim.docs = table.text("docs");
   claim.simulator = table.text("simulator");
-  if (auto curves = table.table("curves")) {
-    claim.curves = {curves->needed_text("table"), curves->needed_text("x"), curves->texts("columns"),
-                    curves->needed_text("y")};
-    curves->done();
-  }
   for (TableReader& rows : table.tables("rows", claim.id + ", rows")) claim.groups.push_back(read_group(rows));
   table.done();
   const auto has = [&claim](Role role) {
@@ -347,42 +332,6 @@ std::vector<std::string> Claim::runs() const {
     }
   }
   return names;
-}
-
-std::string word_of(Role role) {
-  switch (role) {
-    case Role::paper:
-      return "paper";
-    case Role::exact:
-      return "exact";
-    case Role::control:
-      return "control";
-    case Role::identity:
-      return "identity";
-    case Role::addition:
-      break;
-  }
-  return "addition";
-}
-
-std::string word_of(Question question) {
-  switch (question) {
-    case Question::agrees:
-      return "agrees";
-    case Question::rises:
-      return "rises";
-    case Question::falls:
-      return "falls";
-    case Question::above:
-      return "above";
-    case Question::below:
-      return "below";
-    case Question::equals:
-      return "equals";
-    case Question::steady:
-      break;
-  }
-  return "steady";
 }
 
 }  // namespace incontext::examples::verify

@@ -8,13 +8,13 @@
 /// The claims' files: TOML, one for each paper.
 namespace incontext::examples::verify {
 
-/// A file of claims, or a recorded report.
+/// A file of claims, a recorded report, or the page.
 struct ClaimsText {
   std::string name;
   std::string text;
 };
 
-/// The files of examples/verify/claims and examples/verify/recorded, which are part of the program.
+/// The files of examples/verify/claims and examples/verify/recorded, and the page, which are part of the program.
 const std::vector<ClaimsText>& embedded_files();
 
 /// Those of claims, in the order of the ledger.

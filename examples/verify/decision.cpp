@@ -23,7 +23,7 @@ statistics::Agreement agreement_of(const Row& row) {
   estimate.mean = row.simulation;
   estimate.standard_error = row.standard_error;
   estimate.count = row.values;
-  return agree({row.theory, row.tolerance}, row.relation, estimate);
+  return statistics::agree({row.theory, row.tolerance}, relation_of(row.relation), estimate);
 }
 
 boost::math::students_t law_of(const Row& row) {

@@ -60,7 +60,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 /// A subcommand without draws takes no seed.
-bool draws(const std::string& subcommand) { return subcommand != "scores" && subcommand != "evaluate"; }
+bool draws(const std::string& subcommand) { return subcommand != "scores"; }
 
 Run run_of(const std::string& name, const std::vector<std::string>& words, const Finished& finished,
            const std::string& report, const std::string& errors) {

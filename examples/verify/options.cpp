@@ -77,27 +77,18 @@ void add_verify_options(CLI::App& app, VerifyOptions& o) {
   add_flag(app, "--list", o.list, "List the claims and run nothing");
   head_options(app, "Claims");
   add_count<std::uint64_t>(app, "--seed", o.seed, "Seed of every simulation", 0);
-  add_count<std::int64_t>(app, "--soak", o.soak,
-                          "Run the simulations with so many fresh seeds and test that the p-values of all rows are "
-                          "uniform (Kolmogorov-Smirnov); 0: no",
-                          0, 10000);
   show_no_default(
       add_count<std::int64_t>(app, "--jobs", o.jobs, "Programs that run at a time; default: one per core", 1, 1024));
   head_options(app, "Run");
   add_output_options(app, o.output);
-  show_no_default(add_written(app, "--page", o.page,
-                              "Write the report as one HTML page, with a plot per claim; not with --soak", "FILE.html",
-                              with_partial));
-  show_no_default(add_written(app, "--markdown", o.markdown, "Write the report as Markdown; not with --soak", "FILE",
-                              with_partial));
+  show_no_default(add_written(app, "--page", o.page, "Write the report as one HTML page, with a plot per claim",
+                              "FILE.html", with_partial));
   add_partial_option(app, o.output);
 }
 
 UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
   UnusedOptions unused(app);
-  if (o.list) unused.add("--list", {"--seed", "--soak", "--jobs", "--page", "--markdown"});
-  if (o.soak == 0 && is_given(app, "--soak")) unused.add("--soak 0", {"--soak"});
-  if (o.soak > 0) unused.add("--soak", {"--page", "--markdown"});
+  if (o.list) unused.add("--list", {"--seed", "--jobs", "--page"});
   o.registry = registry_of(o);
   for (const std::string& id : o.claims) require_claim(o.registry, id);
   for (const std::string& word : o.papers) require_paper(o.registry, word);

@@ -18,11 +18,9 @@ struct VerifyOptions {
   std::vector<std::string> papers = {};  ///< their words or arXiv numbers; empty: all
   std::string claims_file = {};          ///< in the place of the claims that are part of the program
   std::uint64_t seed = 1;
-  std::int64_t soak = 0;  ///< the number of fresh seeds
   std::int64_t jobs = 0;  ///< 0: as many as the machine has cores
   bool list = false;
-  std::string page = {};      ///< a file for the report as HTML
-  std::string markdown = {};  ///< a file for it as Markdown
+  std::string page = {};  ///< a file for the report as HTML
   OutputOptions output = {};
 };
 

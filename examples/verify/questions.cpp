@@ -163,7 +163,6 @@ void ask_for_order(const RowGroup& group, const std::vector<Point>& points, Aske
     const Point& point = points[i];
     const Value one = asked.other(point), other = times(group.factor, one);
     const Value difference = times(sign, minus(point.value, other));
-    answer.points[i].other = other.value;
     answer.comparisons.push_back(positive(difference));
     const double distance = difference.value / std::max(std::abs(other.value), 1e-300);
     if (!(distance < least)) continue;
@@ -175,7 +174,6 @@ void ask_for_order(const RowGroup& group, const std::vector<Point>& points, Aske
 }
 
 void ask_for_number(const RowGroup& group, const std::vector<Point>& points, Answer& answer) {
-  for (AskedPoint& point : answer.points) point.other = *group.than;
   for (const Point& point : points) {
     const double off = std::abs(point.value.value - *group.than);
     answer.comparisons.push_back(positive({group.tolerance - off, point.value.error, point.value.values}, false));
@@ -205,7 +203,6 @@ Answer ask(const RowGroup& group, const std::vector<Row>& rows) {
   Answer answer;
   for (const Point& point : points) {
     answer.rows.push_back(point.row);
-    answer.points.push_back({point.place, point.value.value, point.value.error});
     answer.alone = answer.alone || (rows[point.row].drawn && !group.computed && !(point.value.error > 0));
   }
   if (points.empty() || !asked.missing().empty()) {

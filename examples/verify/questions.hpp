@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,15 +19,8 @@ struct Comparison {
   bool needed = true;       ///< the answer is yes only if it is positive beyond chance; else if it is not negative so
 };
 
-/// A value to draw, and what it is compared with.
-struct AskedPoint {
-  double place = 0, value = 0, error = 0;
-  double other = std::numeric_limits<double>::quiet_NaN();
-};
-
 struct Answer {
   std::vector<std::size_t> rows = {};  ///< that were asked, in the order of `along`
-  std::vector<AskedPoint> points = {};
   std::vector<Comparison> comparisons = {};
   bool alone = false;        ///< a value was drawn and has no error, so that one seed alone says nothing
   std::string text = {};     ///< the numbers, for a reader

@@ -91,28 +91,4 @@ Ruling rule(Scale scale, bool setting_is_ours, const Groups& given) {
   return {Outcome::confirmed, "all rows of the claim hold, and near misses are rejected"};
 }
 
-std::string word_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::confirmed:
-      return "confirmed";
-    case Outcome::in_a_regime:
-      return "holds in a regime";
-    case Outcome::contradicted:
-      return "contradicted";
-    case Outcome::seen_in_small:
-      return "seen in a small model";
-    case Outcome::not_reproduced:
-      return "not reproduced in a small model";
-    case Outcome::by_definition:
-      return "by definition";
-    case Outcome::undecided:
-      return "undecided";
-    case Outcome::not_tried:
-      return "not tried";
-    case Outcome::out_of_reach:
-      break;
-  }
-  return "out of reach";
-}
-
 }  // namespace incontext::examples::verify

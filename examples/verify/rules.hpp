@@ -20,12 +20,18 @@ enum class Outcome {
   not_tried,
   out_of_reach,
 };
-inline constexpr Outcome all_outcomes[] = {Outcome::confirmed,     Outcome::in_a_regime,    Outcome::contradicted,
-                                           Outcome::seen_in_small, Outcome::not_reproduced, Outcome::by_definition,
-                                           Outcome::undecided,     Outcome::not_tried,      Outcome::out_of_reach};
+inline constexpr std::pair<Outcome, const char*> outcome_words[] = {
+    {Outcome::confirmed, "confirmed"},
+    {Outcome::in_a_regime, "holds in a regime"},
+    {Outcome::contradicted, "contradicted"},
+    {Outcome::seen_in_small, "seen in a small model"},
+    {Outcome::not_reproduced, "not reproduced in a small model"},
+    {Outcome::by_definition, "by definition"},
+    {Outcome::undecided, "undecided"},
+    {Outcome::not_tried, "not tried"},
+    {Outcome::out_of_reach, "out of reach"}};
 
-/// The word of options and reports.
-std::string word_of(Outcome outcome);
+inline std::string word_of(Outcome outcome) { return word_in(outcome_words, outcome); }
 
 /// What became of a group of rows.
 enum class State { holds, rejected, undecided };

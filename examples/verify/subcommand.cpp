@@ -4,26 +4,12 @@
 #include "examples/incontext/subcommand.hpp"
 #include "examples/verify/edition.hpp"
 #include "examples/verify/options.hpp"
-#include "examples/verify/pages.hpp"
-#include "examples/verify/soak.hpp"
+#include "examples/verify/page.hpp"
 #include "examples/verify/tables.hpp"
 
 namespace incontext::examples::verify {
 
 namespace {
-
-/// The rows are for machines; the text has a line per claim.
-bool has_rows(const VerifyOptions& o) { return o.output.format != Format::table; }
-
-/// The page and the Markdown, as --output's report: that of a stopped run does not replace an older one.
-void write_pages(const Ledger& ledger, const VerifyOptions& o, const std::string& command) {
-  const RunNotes notes{.command = command, .seed = o.seed, .edition = o.edition, .page = o.page};
-  const auto target = [&](const std::string& file) {
-    return ledger.complete || o.output.replace_by_partial ? file : partial_file(file);
-  };
-  if (!o.page.empty()) write_file(target(o.page), html_of(ledger, o.registry, notes), "--page");
-  if (!o.markdown.empty()) write_file(target(o.markdown), markdown_of(ledger, o.registry, notes), "--markdown");
-}
 
 int run_ledger(VerifyOptions& o, Report report) {
   const Interrupts interrupts;
@@ -35,32 +21,20 @@ int run_ledger(VerifyOptions& o, Report report) {
     ledger = with_another_seed(std::move(ledger), do_runs(again, o, interrupts));
   }
   ledger.complete = interrupts.count() == 0;
-  write_pages(ledger, o, report.command);
-  report.tables.push_back(claims_table(ledger, o.registry));
-  if (has_rows(o)) {
-    report.tables.push_back(groups_table(ledger));
-    report.tables.push_back(rows_table(ledger));
-    report.tables.push_back(runs_table(ledger));
-  }
+  report.tables = {claims_table(ledger, o.registry), groups_table(ledger), rows_table(ledger), runs_table(ledger)};
   report.verdict = verdict_of(ledger);
   report.run.complete = ledger.complete;
   report.run.seed = o.seed;
-  return deliver(std::move(report), o.output);
-}
-
-int run_soak(VerifyOptions& o, Report report) {
-  const Interrupts interrupts;
-  Soak result = soak(claims_of(o), o, interrupts);
-  report.tables.push_back(std::move(result.table));
-  report.verdict = std::move(result.verdict);
-  report.run.complete = interrupts.count() == 0;
-  report.run.seed = o.seed;
+  if (!o.page.empty()) {  // as --output's report: that of a stopped run does not replace an older one
+    const bool replaces = ledger.complete || o.output.replace_by_partial;
+    write_file(replaces ? o.page : partial_file(o.page), page_of(report, o.registry), "--page");
+  }
+  if (o.output.format == Format::table) report.tables.resize(1);  // the text has a line per claim
   return deliver(std::move(report), o.output);
 }
 
 int run(const CLI::App& app, VerifyOptions& o) {
   Report report = report_on(app, complete(app, o));
-  if (o.soak > 0) return run_soak(o, std::move(report));
   if (!o.list) return run_ledger(o, std::move(report));
   report.tables.push_back(list_table(claims_of(o), o.registry));
   return deliver(std::move(report), o.output);

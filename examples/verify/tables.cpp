@@ -126,7 +126,7 @@ Table claims_table(const Ledger& ledger, const Registry& registry) {
   table.notes.push_back(
       "paper's rows: groups of rows with what the paper says, that hold, of all. near misses: groups of wrong formulas "
       "that are rejected, of all. seen: the least relative deviation that the best row would have shown in 99 runs of "
-      "100. --page, --markdown and JSON quote the claims and have every row; docs/claims.md has the rules.");
+      "100. --page and JSON quote the claims and have every row; docs/claims.md has the rules.");
   if (ledger.family.size() > 0) table.notes.push_back(family_text(ledger));
   for (std::string& note : not_decided(ledger)) table.notes.push_back(std::move(note));
   for (std::string& note : ledger.rejections()) table.notes.push_back(std::move(note));
@@ -248,10 +248,10 @@ Verdict verdict_of(const Ledger& ledger) {
   if (!ledger.rejections().empty()) verdict.agrees = false;
   verdict.details = nlohmann::ordered_json{{"family", ledger.family.size()}, {"bound", ledger.family.bound}};
   std::string counts;
-  for (const Outcome outcome : all_outcomes) {
-    verdict.details[word_of(outcome)] = ledger.count(outcome);
+  for (const auto& [outcome, word] : outcome_words) {
+    verdict.details[word] = ledger.count(outcome);
     if (ledger.count(outcome) == 0) continue;
-    counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word_of(outcome);
+    counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word;
   }
   const std::string state = verdict.agrees == true    ? "Our own results hold"
                             : verdict.agrees == false ? "A RESULT OF OURS IS REJECTED"

@@ -4,8 +4,7 @@
     report.entropy                      # layers x heads
     report.head(3, 5).plot()
 
-The input is raw attention scores, before softmax; docs/calibrate.md says how to export them. What the program
-incontext calibrate refuses is a ValueError with the same message.
+The input is raw attention scores, before softmax; docs/calibrate.md says how to export them.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates, and whether a theory agrees with one."""
+"""Estimates, whether a theory agrees with one, and the verdict on all comparisons of a run."""
 from __future__ import annotations
 
 from typing import Any
@@ -94,3 +94,51 @@ class Agreement(Record):
     def within(self, bound: float) -> bool:
         """Whether the comparison was judged, and |z| is at most `bound`."""
         return self.verdict(bound) is Verdict.agrees
+
+
+class Relation(Choice):
+    """What is said of a value and a theory: an equality, a negative control, or a bound."""
+
+    equals = 0
+    differs = 1
+    at_most = 2
+    at_least = 3
+
+
+class ControlOutcome(Choice):
+    """What a simulation makes of a statement that is known to be wrong."""
+
+    rejected = 0
+    passed = 1
+    cannot_tell = 2
+    not_reached = 3
+
+
+class Control(Record):
+    z: float
+    outcome: ControlOutcome
+
+
+class Comparison(Record):
+    agreement: Agreement
+    trials: int = 0
+    is_tested: bool = True
+    verdict: Verdict = Verdict.not_judged
+
+
+class FamilyVerdict(Record):
+    """What `judge` finds in a family of comparisons; with the comparisons, which then have their verdicts:
+
+    >>> right = Estimate(count=4096, mean=1.02, standard_error=0.01)
+    >>> whole, family = judge([compare(1.0, right), compare(1.1, right)], 1e-3)
+    >>> whole.disagreements, [one.verdict for one in family]
+    (1, [Verdict.agrees, Verdict.disagrees])
+    """
+
+    tested: int
+    judged: int
+    disagreements: int
+    bound: float
+    farthest: int | None
+    coarsest: int | None
+    median_resolution: float

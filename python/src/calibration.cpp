@@ -73,8 +73,7 @@ struct Scores {
 /// What a measurement throws to end at Ctrl-C.
 struct Interrupted : std::exception {};
 
-/// Runs a measurement without the interpreter's lock. What the program refuses with exit code 2 is a ValueError here,
-/// whatever the class of C++.
+/// Runs a measurement without the interpreter's lock. What is refused is a ValueError, whatever the class of C++.
 template <class Function>
 auto measured(const Function& function) -> decltype(function()) {
   const SharedInterruptGuard guard;

@@ -1,5 +1,7 @@
 #include "incontext/statistics.hpp"
 
+#include <nanobind/stl/pair.h>
+
 #include "arguments.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
@@ -44,6 +46,33 @@ void bind_statistics(nb::module_& core) {
   m.def("family_wise_bound", &statistics::family_wise_bound, "members"_a, "level"_a, room.docs("family_wise_bound"));
   m.def("holm_rejections", &statistics::holm_rejections, "p_values"_a, "level"_a, room.docs("holm_rejections"));
   m.def("verdicts", &statistics::verdicts, "family"_a, "level"_a, room.docs("verdicts"));
+  m.def(
+      "compare",
+      [](nb::handle theory, const statistics::Estimate& estimate, std::optional<std::int64_t> trials,
+         statistics::Relation relation) { return statistics::compare(theory_of(theory), estimate, trials, relation); },
+      "theory"_a, "estimate"_a, "trials"_a = nb::none(), "relation"_a = "equals", room.docs("compare"));
+  m.def("compare_within", &statistics::compare_within, "value"_a, "tolerance"_a, "estimate"_a,
+        room.docs("compare_within"));
+  m.def(
+      "untested",
+      [](nb::handle theory, const statistics::Estimate& estimate, const std::string& reason) {
+        return statistics::untested(theory_of(theory), estimate, reason);
+      },
+      "theory"_a, "estimate"_a, "reason"_a, room.docs("untested"));
+  m.def("family_bound", &statistics::family_bound, "family"_a, "level"_a, room.docs("family_bound"));
+  m.def(
+      "judge",
+      [](std::vector<statistics::Comparison> family, double level) {
+        const statistics::FamilyVerdict whole = statistics::judge(family, level);
+        return std::pair(whole, std::move(family));
+      },
+      "family"_a, "level"_a, room.docs("judge"));
+  m.def("relation_excess", &statistics::relation_excess, "relation"_a, "computed"_a, "theory"_a,
+        room.docs("relation_excess"));
+  m.def("relation_holds", &statistics::relation_holds, "relation"_a, "computed"_a, "theory"_a,
+        room.docs("relation_holds"));
+  m.def("try_control", &statistics::try_control, "claimed"_a, "exact"_a, "estimate"_a, "fewest_trials"_a = 2,
+        room.docs("try_control"));
   m.def(
       "estimate_of",
       [](const std::vector<double>& values) {

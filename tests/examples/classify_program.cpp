@@ -154,11 +154,9 @@ TEST_CASE("the laws of the rules that adapt are judged, and near misses rejected
   CHECK(rows_where(referee, {{"rule", "kernel"}, {"verdict", "agrees"}}).size() == 2);
 }
 
-TEST_CASE("boundaries: linear attention loses narrow cells that softmax keeps, in strips, numbers and a picture",
+TEST_CASE("boundaries: linear attention loses narrow cells that softmax keeps, in strips and in numbers",
           "[programs][classify]") {
-  const TemporaryFolder folder;
-  const std::string picture = folder.file("map.svg");
-  const Json report = classify_report({"--figure", "6", "--trials", "8192", "--svg", picture});
+  const Json report = classify_report({"--figure", "6", "--trials", "8192"});
   const Json linear = row_where(report["tables"][0], {{"rule", "linear"}});
   const Json softmax = row_where(report["tables"][0], {{"rule", "softmax"}});
   CHECK(number(softmax, "share") > number(linear, "share") + 0.03);
@@ -179,9 +177,6 @@ TEST_CASE("boundaries: linear attention loses narrow cells that softmax keeps, i
     const auto c = static_cast<char>(row["softmax"].get<int>());
     CHECK(map[i] == static_cast<char>((row["softmax"] == row["label"] ? 'a' : 'A') + c));
   }
-  const std::string svg = content_of(picture);
-  CHECK(svg.substr(0, 4) == "<svg");
-  CHECK(svg.find(">softmax<") != std::string::npos);
 }
 
 TEST_CASE("constructed attention is its step, and 10% off it is not", "[programs][classify]") {

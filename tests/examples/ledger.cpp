@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "examples/support/render.hpp"
 #include "examples/support/text.hpp"
 #include "examples/verify/claims_file.hpp"
 #include "examples/verify/decision.hpp"
 #include "examples/verify/edition.hpp"
-#include "examples/verify/pages.hpp"
-#include "examples/verify/plots.hpp"
-#include "examples/verify/soak.hpp"
+#include "examples/verify/page.hpp"
 #include "examples/verify/tables.hpp"
 #include "support/catch.hpp"
 #include "tests/examples/part.hpp"
@@ -270,11 +269,6 @@ TEST_CASE("relations between computed numbers decide exactly, and are shown as w
   CHECK(decision.findings[0].exact);
   CHECK(decision.findings[1].text == "0.25 <= 0.75");
   CHECK_FALSE(decision.needs_another_seed(claim));
-  const std::string html = html_of(ledger, papers, {.command = "incontext verify", .seed = 1, .page = "page.html"});
-  CHECK(html == part("<th>computed</th>"));
-  CHECK(html.find("<th>simulation</th>") == std::string::npos);
-  CHECK(html == part("<td>&le; 0.75</td><td>0.25</td>"));
-  CHECK(html == part("<td>&ne; 0.5</td><td>0.25</td><td>rejected</td>"));
 }
 
 TEST_CASE("a simulation that a theory only bounds is judged on that side alone, and is a member of the family") {
@@ -293,8 +287,6 @@ TEST_CASE("a simulation that a theory only bounds is judged on that side alone, 
   CHECK(right.rows.front().name == "x = 1");
   CHECK(right.family.rows.front().p_value == 1);
   CHECK(right.decisions.front().findings.front().judged == 2);
-  CHECK(html_of(right, papers, {.command = "incontext verify", .seed = 1, .page = "page.html"}) ==
-        part("<td>&ge; 1</td>"));
   const Ledger wrong = decided(-9);
   CHECK(wrong.decisions.front().findings.front().state == State::rejected);
   REQUIRE(wrong.rejections().size() == 1);
@@ -418,24 +410,27 @@ TEST_CASE("a claim that nothing tries is neither agreement nor without its reaso
   CHECK(claims_table(ledger, papers).notes.back() == "test/claim, out of reach: needs released models.");
 }
 
-TEST_CASE("the page is one file, draws the claim, and quotes what a paper may contain") {
+TEST_CASE("the page is one file, has the report in full, and no text of a paper is HTML") {
   Claim claim = claim_of();
-  claim.quote = "If a < b, \"then\" <script>alert(1)</script>";
+  claim.quote = "If a < b, \"then\" </script><script>alert(1)</script>";
+  claim.formula = "a < b";
   const Ledger ledger = ledger_of({claim}, {run_of(right, rejected_control)});
-  REQUIRE(plot_of(ledger, 0).has_value());
-  CHECK(plot_of(ledger, 0)->x_label == "x");
-  const std::string html = html_of(ledger, papers, {.command = "incontext verify", .seed = 1, .page = "page.html"});
-  CHECK(html == part("<svg"));
-  CHECK(html == part("a &lt; b"));
-  CHECK(html.find("<script>alert") == std::string::npos);
+  verify::Registry registry = papers;
+  registry.claims = {claim};
+  Report report{.program = "incontext verify", .command = "incontext verify --page x.html"};
+  report.tables = {claims_table(ledger, registry), groups_table(ledger), rows_table(ledger), runs_table(ledger)};
+  report.verdict = verdict_of(ledger);
+  const std::string html = page_of(report, registry);
+  CHECK(html.find("alert(1)</script>") == std::string::npos);
   CHECK(html.find("http://") == html.find("http://www.w3.org/2000/svg"));
   CHECK(html.find("https://") == std::string::npos);
-  CHECK(markdown_of(ledger, papers, {.command = "incontext verify", .page = {}}) ==
-        part("### `test/claim`: confirmed"));
-  // A back quote in an argument must not end the code span that keeps the rest from being HTML.
-  const std::string hostile = "incontext verify --markdown 'x`<img src=x>``y/m.md'";
-  CHECK(markdown_of(ledger, papers, {.command = hostile, .page = {}}) == part("\n```" + hostile + "```, seed "));
-  CHECK(markdown_of(ledger, papers, {.command = "a`", .page = {}}) == part("\n`` a` ``, seed "));
+  const std::string before = "<script type=\"application/json\" id=\"ledger\">";
+  const std::size_t begin = html.find(before) + before.size();
+  const Json data = Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  CHECK(data["report"] == Json::parse(render_json(report)));
+  CHECK(data["report"]["tables"][0]["rows"][0]["quote"] == claim.quote);
+  CHECK(data["papers"][0]["title"] == "A paper");
+  CHECK(data["formulas"]["test/claim"] == "a < b");
 }
 
 namespace {
@@ -498,26 +493,6 @@ TEST_CASE("the claims' files: all that they name exists, and every run is of a c
     for (const std::string& run : claim.runs()) used.insert(run);
   }
   CHECK(used.size() == registry.commands.size());
-}
-
-TEST_CASE("uniform p-values agree over seeds, and those of a wrong theory or of too small an error do not") {
-  const auto outcome = [](auto&& distort) {
-    std::vector<SeededRow> rows;
-    for (int row = 0; row < 6; ++row) {
-      SeededRow one{.command = row < 3 ? "first" : "second", .name = std::to_string(row)};
-      for (int seed = 0; seed < 40; ++seed) {  // evenly spread, in another order for each row
-        one.p_values.push_back(distort((((7 + 2 * row) * seed + row) % 40 + 0.5) / 40));
-      }
-      rows.push_back(one);
-    }
-    return judge_uniformity(rows, 40).verdict.agrees;
-  };
-  CHECK(outcome([](double p) { return p; }) == true);
-  CHECK(outcome([](double p) { return p * p * p; }) == false);
-  CHECK(outcome([](double p) { return 0.5 + p / 2; }) == false);
-  CHECK(judge_uniformity({}, 3).verdict.agrees == std::nullopt);
-  CHECK(judge_uniformity({}, 3, {"test/claim"}).verdict.text == part("nothing was tested"));
-  CHECK(judge_uniformity({}, 3, {"test/claim"}).verdict.text == part("test/claim"));
 }
 
 TEST_CASE("commands take the ledger's seed where they draw") {

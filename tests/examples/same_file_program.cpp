@@ -21,16 +21,14 @@ using Names = std::vector<std::string>;
 namespace {
 
 /// The files that a subcommand cannot do without.
-const std::map<std::string, Names> needed{{"evaluate", {"none.json"}}, {"merge", {"none"}}};
+const std::map<std::string, Names> needed{{"merge", {"none"}}};
 
 /// What is written, and to which files the value leads.
 const std::map<std::string, Names> outputs{
-    {"--output", {"", ".partial"}}, {"--checkpoint", {""}},          {"--svg", {""}}, {"--plot", {""}},
-    {"--page", {"", ".partial"}},   {"--markdown", {"", ".partial"}}};
+    {"--output", {"", ".partial"}}, {"--checkpoint", {""}}, {"--page", {"", ".partial"}}};
 const std::set<std::string> inputs{"--scores",
                                    "--self-scores",
                                    "--data",
-                                   "--shifted",
                                    "--input-covariance",
                                    "--task-covariance",
                                    "--task-mean",
@@ -121,10 +119,9 @@ TEST_CASE("no subcommand writes to a file that another of its options names, der
 TEST_CASE("merged records, cases and a continued record are no outputs either", "[files]") {
   const TemporaryFolder folder;
   const std::string file = folder.write("file", "old");
-  const std::string merge = "merge", evaluate = "evaluate";
+  const std::string merge = "merge";
   check_refused(merge, {file, folder.file("other"), "--output", file}, {"--output", "files"});
   check_refused(merge, {folder.file("other"), file, "--output", folder.file("./file")}, {"--output", "files"});
-  check_refused(evaluate, {file, "--output", file}, {"--output", "file"});
   check_refused("train needle", {"--resume", file, "--output", file}, {"--output", "--resume"});
   check_refused("temperature", {"--resume", file, "--data", file}, {"--resume", "--data"});
   check_refused("train classification",

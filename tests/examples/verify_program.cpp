@@ -89,14 +89,14 @@ TEST_CASE("outputs are tried before anything runs") {
   const std::string claims = folder.file("claims.toml");
   std::ofstream(claims) << one_claim("incontext temperature --dimension 0");  // refused, if it is run
   CHECK(run_program(program, {"--claims-file", claims}).output == part("--dimension"));
-  for (const std::string option : {"--output", "--page", "--markdown"}) {
+  for (const std::string option : {"--output", "--page"}) {
     const Finished finished = run_program(program, {"--claims-file", claims, option, "/no/such/folder/file.html"});
     CHECK(finished.exit_code == 2);
     CHECK(finished.errors == part(option));
     CHECK_FALSE(finished.errors == part("--dimension"));
   }
   const std::string file = folder.file("same.html");
-  CHECK(run_program(program, {"--page", file, "--markdown", file}).exit_code == 2);
+  CHECK(run_program(program, {"--page", file, "--output", file}).exit_code == 2);
 }
 
 TEST_CASE("a page replaces no file whose name is not that of a page") {
@@ -114,13 +114,6 @@ TEST_CASE("a claim that nothing tries is no agreement, and the text says why") {
   CHECK(finished.exit_code == 3);
   CHECK(finished.output == part("temperature/figure-4, out of reach: needs"));
   CHECK(finished.output == part("Incomplete: nothing was tried; of 1 claim"));
-}
-
-TEST_CASE("a soak of claims without simulated rows names them") {
-  const Finished finished = run_program(program, {"--claim", "scalable-softmax/figure-1", "--soak", "2"});
-  CHECK(finished.exit_code == 3);
-  CHECK(finished.output == part("Incomplete: nothing was tested"));
-  CHECK(finished.output == part("scalable-softmax/figure-1"));
 }
 
 TEST_CASE("Ctrl-C ends the programs and still reports") {

@@ -1,25 +1,47 @@
-// Runs incontext evaluate over every file of reference values: all numbers agree, and a wrong one does not.
+// Computes every case of every file of reference values: all numbers agree, and a wrong one does not.
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
-#include "examples/evaluate/cases.hpp"
 #include "support/catch.hpp"
-#include "tests/examples/run_program.hpp"
+#include "tests/oracles/kinds/attention.hpp"
+#include "tests/oracles/kinds/baselines.hpp"
+#include "tests/oracles/kinds/cases.hpp"
+#include "tests/oracles/kinds/classification.hpp"
+#include "tests/oracles/kinds/laws.hpp"
+#include "tests/oracles/kinds/regression.hpp"
+#include "tests/oracles/kinds/scoring.hpp"
+#include "tests/oracles/kinds/softmax.hpp"
+#include "tests/oracles/kinds/training.hpp"
 
-namespace incontext::testing {
+namespace incontext::oracles {
 namespace {
 
-using examples::evaluate::Json;
-
-Json oracles_of(const std::string& room) {
-  return Json::parse(content_of(std::string(INCONTEXT_ORACLES) + "/" + room + ".json"));
+const Registry& all_kinds() {
+  static const Registry registry = [] {
+    Registry all;
+    register_regression(all);
+    register_laws(all);
+    register_scoring(all);
+    register_attention(all);
+    register_softmax_error(all);
+    register_training(all);
+    register_baselines(all);
+    register_classification(all);
+    return all;
+  }();
+  return registry;
 }
 
-Finished evaluate(const Json& document) { return run_program("evaluate", {"-", "--format", "json"}, document.dump()); }
+Json oracles_of(const std::string& room) {
+  std::ifstream file(std::string(INCONTEXT_ORACLES) + "/" + room + ".json");
+  return parse_json({std::istreambuf_iterator<char>(file), {}});
+}
 
 /// Every number and word in a value, however nested.
 std::vector<Json*> entries_of(Json& value) {
@@ -34,8 +56,8 @@ std::vector<Json*> entries_of(Json& value) {
 
 /// What no computation of this entry gives: another word, or a number that is off by one part in 10^6 of `scale`, and
 /// by ten tolerances at least.
-Json spoiled(const Json& entry, const examples::evaluate::Tolerance& tolerance, double scale) {
-  const auto number = examples::evaluate::oracle_number(entry);
+Json spoiled(const Json& entry, const Tolerance& tolerance, double scale) {
+  const auto number = oracle_number(entry);
   if (!number || !std::isfinite(*number)) return "another word";
   const double size = std::max(scale, std::abs(*number));
   const double tolerated = tolerance.relative * size + tolerance.absolute;
@@ -46,39 +68,41 @@ struct Counts {
   std::size_t cases = 0, fields = 0, numbers = 0;
 };
 
-/// One file: every case agrees with all its references, of which there are `expected`, and with no number changed.
+/// One file: every case agrees with all its references, of which there are `expected`, and with no number changed. What has
+/// no reference is finite.
 void check_file(const std::string& room, const Counts& expected) {
   const Json document = oracles_of(room);
-  const bool by_largest = document["tolerance"].get<std::string>().find("largest |entry|") != std::string::npos;
-  const Finished finished = evaluate(document);
-  INFO(finished.errors);
-  REQUIRE(finished.exit_code == 0);
-  const Json report = Json::parse(finished.output);
-  CHECK(report["verdict"]["agree"] == expected.cases);
-  CHECK(report["verdict"]["cases"] == document["cases"].size());
-  CHECK(report["verdict"]["fields_compared"] == expected.fields);
-
-  std::size_t row = 0, numbers = 0;
-  const Json& rows = report["tables"][0]["rows"];
-  for (const Json& one : document["cases"]) {
-    for (; row < rows.size() && rows[row]["case"] == one["id"]; ++row) {
-      if (rows[row]["reference"].is_null()) continue;
-      const std::string name = rows[row]["field"];
-      const auto tolerance =
-          examples::evaluate::detail::tolerance_of(name, examples::evaluate::Fields(one, one["id"]), by_largest);
-      Json reference = one["out"].at(name);
-      const double scale = by_largest ? examples::evaluate::detail::largest_entry(reference) : 0;
+  const bool by_largest = by_largest_entry(document);
+  const std::vector<EvaluatedCase> cases = evaluate_cases(document, all_kinds());
+  std::size_t fields = 0, numbers = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Json& one = document["cases"][i];
+    CHECK(problem_of(cases[i]).empty());
+    for (const EvaluatedField& field : cases[i].fields) {
+      CAPTURE(cases[i].id, field.name);
+      if (!field.reference) {
+        Json computed = field.computed;
+        for (const Json* entry : entries_of(computed)) {
+          if (entry->is_number()) CHECK(std::isfinite(entry->get<double>()));
+        }
+        continue;
+      }
+      ++fields;
+      const Tolerance tolerance = detail::tolerance_of(field.name, Fields(one, cases[i].id), by_largest);
+      Json reference = *field.reference;
+      const double scale = by_largest ? detail::largest_entry(reference) : 0;
       for (Json* entry : entries_of(reference)) {
         ++numbers;
         const Json right = *entry;
         *entry = spoiled(right, tolerance, scale);
-        INFO(one["id"] << " " << name << ": " << right << " against " << *entry);
-        CHECK_FALSE(examples::evaluate::compare(rows[row]["computed"], reference, tolerance, "").agrees());
+        INFO(right << " against " << *entry);
+        CHECK_FALSE(compare(field.computed, reference, tolerance, "").agrees());
         *entry = right;
       }
     }
   }
-  CHECK(row == rows.size());
+  CHECK(cases.size() == expected.cases);
+  CHECK(fields == expected.fields);
   CHECK(numbers == expected.numbers);
 }
 
@@ -100,7 +124,7 @@ TEST_CASE("baselines: every reference value is reproduced, and no other number",
   check_file("baselines", {.cases = 14, .fields = 42, .numbers = 42});
 }
 
-TEST_CASE("the program names every field of a file in which a wrong value is planted", "[oracles]") {
+TEST_CASE("a wrong value planted in any field is noticed, and the case is named", "[oracles]") {
   for (const std::string room : {"regression", "scoring", "classification", "baselines"}) {
     const Json document = oracles_of(room);
     for (const Json& wrong : {Json("nan"), Json(nullptr), Json(12345.678)}) {
@@ -109,30 +133,15 @@ TEST_CASE("the program names every field of a file in which a wrong value is pla
       for (Json& one : planted["cases"]) {
         for (Json& field : one["out"]) *entries_of(field).back() = wrong;
       }
-      const Finished finished = evaluate(planted);
-      CHECK(finished.exit_code == 1);
-      const Json report = Json::parse(finished.output);
-      CHECK(report["verdict"]["disagree"] == document["cases"].size());
-      for (const Json& row : report["tables"][0]["rows"]) {
-        INFO(row["case"] << " " << row["field"]);
-        if (!row["reference"].is_null()) CHECK(row["verdict"] == "disagrees");
+      for (const EvaluatedCase& one : evaluate_cases(planted, all_kinds())) {
+        CHECK(problem_of(one).starts_with(one.id + ": "));
+        for (const EvaluatedField& field : one.fields) {
+          CAPTURE(one.id, field.name);
+          if (field.reference) CHECK_FALSE(field.deviation.agrees());
+        }
       }
     }
   }
 }
 
-TEST_CASE("one number planted in a copy of a file makes the program fail and name its case", "[oracles]") {
-  const TemporaryFolder folder;
-  for (const std::string room : {"regression", "scoring", "classification", "baselines"}) {
-    CAPTURE(room);
-    Json document = oracles_of(room);
-    Json& one = document["cases"][document["cases"].size() / 2];
-    Json* entry = entries_of(one["out"]).front();
-    *entry = *examples::evaluate::oracle_number(*entry) * (1 + 1e-6);
-    const Finished finished = run_program("evaluate", {folder.write(room + ".json", document.dump())});
-    CHECK(finished.exit_code == 1);
-    CHECK((finished.output + finished.errors).find("Disagrees: " + one["id"].get<std::string>()) != std::string::npos);
-  }
-}
-
-}  // namespace incontext::testing
+}  // namespace incontext::oracles

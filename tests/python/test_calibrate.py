@@ -1,8 +1,6 @@
-"""incontext.calibrate: what incontext calibrate prints, for arrays of every kind."""
+"""incontext.calibrate, for arrays of every kind."""
 import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -10,8 +8,6 @@ import numpy
 import pytest
 
 import incontext as ic
-
-PROGRAM = shutil.which(os.environ.get("INCONTEXT_PROGRAM", "")) or ""
 
 
 @pytest.fixture
@@ -118,19 +114,9 @@ def refusals():
 
 
 @pytest.mark.parametrize("scores, message", refusals().values(), ids=refusals().keys())
-def test_what_the_program_refuses_is_a_value_error_with_its_message(scores, message, tmp_path):
-    with pytest.raises(ValueError, match=message) as refusal:
+def test_what_is_no_scores_is_a_value_error(scores, message):
+    with pytest.raises(ValueError, match=message):
         ic.calibrate(scores)
-    if not PROGRAM:
-        return
-    file = tmp_path / "scores.npy"
-    numpy.save(file, scores, allow_pickle=True)
-    program = subprocess.run([PROGRAM, "calibrate", "--scores", str(file)], capture_output=True, text=True)
-    assert program.returncode == 2
-    if scores.ndim == 5:  # both name the same limits in their own words
-        return
-    own = str(refusal.value).split(": ", 1)[1].replace("leave_out_masked_rows=True", "--leave-out-masked-rows")
-    assert program.stderr.strip().endswith(own)
 
 
 def test_the_mask_of_a_masked_array_hides_keys(scores):
@@ -276,28 +262,6 @@ def test_other_bad_input():
     with pytest.raises(ValueError, match="leave_out_masked_rows=True"):
         ic.calibrate(masked)
     assert ic.calibrate(masked, leave_out_masked_rows=True).masked_rows == 1
-
-
-@pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_PROGRAM does not name the program")
-def test_the_program_prints_the_same_numbers(scores, tmp_path):
-    file = tmp_path / "scores.npy"
-    numpy.save(file, scores.astype("float32"))
-    arguments = [PROGRAM, "calibrate", "--scores", str(file), "--format", "json", "--head", "0,1", "--gap", "5"]
-    tables = json.loads(subprocess.check_output(arguments))["tables"]
-    report = ic.calibrate(numpy.load(file))
-    printed = [row for row in tables[1]["rows"]]
-    own = report.to_dict()["heads"]
-    shared = set(printed[0]) & set(own[0]) - {"phase", "normal_rows", "looks_like_weights"}
-    assert len(shared) > 14
-    for one, other in zip(printed, own):
-        assert (one["looks_like_weights"] == "yes") is other["looks_like_weights"]
-        assert {name: one[name] for name in shared} == {name: other[name] for name in shared}
-    detail = report.head(0, 1, gap=5.0)
-    printed_rules = [row["inverse_temperature_8x"] for row in tables[7]["rows"]]
-    assert printed_rules == [rule.inverse_temperature[3] for rule in detail.rules[ic.calibration.Held.entropy]]
-    assert [row["z"] for row in tables[4]["rows"]] == pytest.approx(
-        [abs(one.agreement.excess) * numpy.sign(one.agreement.estimate.mean - one.agreement.theory)
-         for one in detail.normal_law])
 
 
 def test_reports_print_convert_and_draw(scores, tmp_path):

@@ -120,6 +120,32 @@ def test_theories_agree_with_estimates():
     assert ic.statistics.verdicts([agreement, agreement], 0.001) == [ic.statistics.Verdict.agrees] * 2
 
 
+def test_a_run_is_judged_as_one_family():
+    s = ic.statistics
+    near = s.Estimate(count=65536, mean=1.002, standard_error=0.001)
+    family = [s.compare(1.0, near), s.compare(1.1, near), s.compare(1.1, near, relation="at_most"),
+              s.compare(1.1, near, trials=999), s.compare_within(1.0, 0.01, near), s.untested(2.0, near, "rare")]
+    whole, judged = s.judge(family, 1e-3)
+    assert [str(one.verdict) for one in judged] == ["agrees", "disagrees", "agrees", "not_judged", "agrees", "not_judged"]
+    assert (whole.tested, whole.judged, whole.disagreements, whole.farthest) == (5, 4, 1, 1)
+    assert whole.bound == s.family_bound(family, 1e-3) == pytest.approx(s.family_wise_bound(5, 1e-3), rel=1e-3)
+    assert family[1].verdict is s.Verdict.not_judged, "the given comparisons are as they were"
+    assert "999 trials may not be normal" in judged[3].agreement.reason and judged[5].agreement.reason == "rare"
+    assert s.judge([], 1e-3)[0].coarsest is None
+    with pytest.raises(ValueError, match="relation is no equality and no bound"):
+        s.compare(1.0, near, relation="differs")
+
+
+def test_controls_and_relations():
+    s = ic.statistics
+    near = s.Estimate(count=4096, mean=1.0, standard_error=0.01)
+    assert s.try_control(1.1, 1.0, near).outcome is s.ControlOutcome.rejected
+    assert s.try_control(1.04, 0.93, near).outcome is s.ControlOutcome.passed
+    assert s.try_control(1.04, 1.0, near).outcome is s.ControlOutcome.cannot_tell
+    assert s.relation_holds("at_most", 1.0, 1.0) and not s.relation_holds("differs", 1.0, 1.0)
+    assert s.relation_excess("at_least", 1.1, 1.0) == pytest.approx(-0.1)
+
+
 MAPS = [ic.scoring.Softmax(0.7), ic.scoring.SSMax(0.4, 0.1), ic.scoring.SSA(1.0, 1.5),
         ic.scoring.ApproximateSoftmax(2.0),
         ic.scoring.LinearAttention(2.0), ic.scoring.NormSoftmax(0.8), ic.scoring.Entmax(1.5), ic.scoring.Sparsemax(),

@@ -111,7 +111,7 @@ SMALL = {"temperature": ["--trials", "64", "--dimension", "3", "--context-length
          "classify": ["--trials", "64", "--dimension", "3", "--context-length", "10"],
          "fading": ["--trials", "64"], "gradients": ["--trials", "64"], "tasks": ["--trials", "64"],
          "baselines": ["--trials", "64", "--context-lengths", "3,30"],
-         "evaluate": ["good.json"], "calibrate": ["--scores", "good.npy"], "verify": ["--list"], "completion": ["bash"], "merge": [],
+         "verify": ["--list"], "completion": ["bash"], "merge": [],
          "scores": []}
 
 
@@ -122,16 +122,12 @@ def npy(rows, columns, values=None, descr="<f8"):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(numbers)}d", *numbers)
 
 
-CASES = {"cases": [{"id": "a", "kind": "softmax", "in": {"z": [0.5, 1, -2]}}]}
-
-
 def fill(folder):
     folder = pathlib.Path(folder)
     rows = "\n".join(f"{i % 5},{(i * i) % 7},{(3 * i) % 4}" for i in range(30))
     (folder / "good.csv").write_text(f"a,b,c\n{rows}\n")
     (folder / "good.npy").write_bytes(npy(16, 16))
     (folder / "bad.npy").write_bytes(npy(16, 16)[:-3])
-    (folder / "good.json").write_text(json.dumps(CASES))
 
 
 class Tally:
@@ -164,7 +160,7 @@ def commands(torture):
             program, options = chance.choice(sorted(known.items()))
             line = ["--steps", "2", "--seeds", "1"] if program.startswith("train ") else [*SMALL[program]]
             for name in chance.sample(sorted(options), min(len(options), chance.choice([1, 1, 2, 3, 5]))):
-                if name in ("--jobs", "--soak") or name in line:
+                if name == "--jobs" or name in line:
                     continue
                 line.append(name)
                 if options[name] is not None and chance.random() < 0.97:
@@ -196,24 +192,18 @@ def mutated(chance, data):
 
 
 def files(torture):
-    """Mutated tables, arrays and reference values."""
+    """Mutated tables and arrays."""
     chance, tally = torture.random, Tally(torture)
-    oracles = [p for p in (pathlib.Path(__file__).parent.parent / "oracles").glob("*.json")]
-    cases = [case for p in oracles for case in json.loads(p.read_text())["cases"]]
     while torture.goes_on():
         with tempfile.TemporaryDirectory(prefix="torture-") as folder:
             fill(folder)
-            which = chance.randrange(4)
+            which = chance.randrange(3)
             if which == 0:
-                text = json.dumps({"cases": [chance.choice(cases)]}).encode()
-                pathlib.Path(folder, "case.json").write_bytes(mutated(chance, text))
-                command = [*torture.programs["evaluate"], "case.json"]
-            elif which == 1:
                 pathlib.Path(folder, "t.csv").write_bytes(mutated(chance, pathlib.Path(folder, "good.csv").read_bytes()))
                 command = [*torture.programs["temperature"], "--data", "t.csv", "--labels", "c", "--trials", "64"]
-            elif which == 2:
+            elif which == 1:
                 pathlib.Path(folder, "t.npy").write_bytes(mutated(chance, npy(16, 16)))
-                command = [*torture.programs["calibrate"], "--scores", "t.npy"]
+                command = [*torture.programs["scores"], "--scores", "t.npy"]
             else:
                 pathlib.Path(folder, "t.npy").write_bytes(mutated(chance, npy(3, 3, [2, 0, 0, 0, 1, 0, 0, 0, 3])))
                 command = [*torture.programs["temperature"], "--test-input-covariance", "t.npy", *SMALL["temperature"]]
