@@ -217,7 +217,8 @@ std::vector<Table> detail_tables(const HeadDetail& one, const CalibrateOptions& 
   tables.push_back(rules_table(one, Held::needle_weight, "the needle's weight", o));
   tables.back().notes.push_back(
       "exact solves the laws of normal rows; SSMax is the line s log n + b nearest to it; YaRN is (0.1 ln factor + 1)² "
-      "(arXiv 2309.00071); SSA has the exponent that holds the weight at the trained length.");
+      "(arXiv 2309.00071); log n is Qwen's rule, too, and LongRoPE's; Llama 4 and Mistral step by 0.1 log per trained "
+      "length; SSA has the exponent that holds the weight at the trained length.");
   if (!one.plans.empty()) tables.push_back(plan_table(one));
   return tables;
 }

@@ -16,6 +16,7 @@
 #include "examples/evaluate/regression.hpp"
 #include "examples/evaluate/scoring.hpp"
 #include "examples/evaluate/softmax.hpp"
+#include "examples/evaluate/temperature_rules.hpp"
 #include "examples/evaluate/training.hpp"
 #include "examples/incontext/subcommand.hpp"
 #include "examples/support/progress.hpp"
@@ -46,6 +47,7 @@ Registry all_kinds() {
   register_softmax_error(registry);
   register_training(registry);
   register_baselines(registry);
+  register_temperature_rules(registry);
   register_classification(registry);
   return registry;
 }

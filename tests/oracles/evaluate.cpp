@@ -100,8 +100,12 @@ TEST_CASE("baselines: every reference value is reproduced, and no other number",
   check_file("baselines", {.cases = 14, .fields = 42, .numbers = 42});
 }
 
+TEST_CASE("temperature rules: every reference value is reproduced, and no other number", "[oracles]") {
+  check_file("temperature_rules", {.cases = 72, .fields = 82, .numbers = 82});
+}
+
 TEST_CASE("the program names every field of a file in which a wrong value is planted", "[oracles]") {
-  for (const std::string room : {"regression", "scoring", "classification", "baselines"}) {
+  for (const std::string room : {"regression", "scoring", "classification", "baselines", "temperature_rules"}) {
     const Json document = oracles_of(room);
     for (const Json& wrong : {Json("nan"), Json(nullptr), Json(12345.678)}) {
       CAPTURE(room, wrong);
@@ -123,7 +127,7 @@ TEST_CASE("the program names every field of a file in which a wrong value is pla
 
 TEST_CASE("one number planted in a copy of a file makes the program fail and name its case", "[oracles]") {
   const TemporaryFolder folder;
-  for (const std::string room : {"regression", "scoring", "classification", "baselines"}) {
+  for (const std::string room : {"regression", "scoring", "classification", "baselines", "temperature_rules"}) {
     CAPTURE(room);
     Json document = oracles_of(room);
     Json& one = document["cases"][document["cases"].size() / 2];
