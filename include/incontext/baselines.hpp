@@ -4,6 +4,7 @@
 
 #include "incontext/baselines/corrected_bayes_risk.hpp"
 #include "incontext/baselines/descent_layers.hpp"
+#include "incontext/baselines/pool_posterior.hpp"
 #include "incontext/baselines/reference_curves.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
 #include "incontext/baselines/task_variances.hpp"
