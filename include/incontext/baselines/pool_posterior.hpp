@@ -56,9 +56,8 @@ void require_pool(const char* where, std::int64_t examples, std::int64_t dimensi
 }
 
 /// In the eigenvectors of X X^T, where the labels' components fit independently of each other.
-inline EnergyGap energy_gap(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
-                            const Eigen::Ref<const Eigen::VectorXd>& labels,
-                            const Eigen::Ref<const Eigen::VectorXd>& right_task, const TaskVariances<double>& task) {
+inline EnergyGap energy_gap(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& labels,
+                            const Eigen::VectorXd& right_task, const TaskVariances<double>& task) {
   EnergyGap gap{.constant = 0, .offsets = {}, .slopes = {}};
   if (inputs.rows() == 0) return gap;
   const double noise = task.noise_variance;
@@ -140,9 +139,8 @@ T two_task_pool_weight(std::int64_t examples, std::int64_t dimension, const Task
 /// Errors    std::invalid_argument for shapes, std::domain_error for values; numerics::QuadratureError.
 /// Accuracy  1e-11 of the weight where it is above 1e-25, and 1e-30 absolutely below
 ///           (tests/baselines/pool_posterior.cpp and the reference values). In double.
-inline numerics::Quadrature<double> right_task_weight(const Eigen::Ref<const Eigen::MatrixXd>& inputs,
-                                                      const Eigen::Ref<const Eigen::VectorXd>& labels,
-                                                      const Eigen::Ref<const Eigen::VectorXd>& right_task,
+inline numerics::Quadrature<double> right_task_weight(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& labels,
+                                                      const Eigen::VectorXd& right_task,
                                                       const TaskVariances<double>& task, double pool_size) {
   constexpr auto where = "right_task_weight";
   require_task_variances(where, task);
