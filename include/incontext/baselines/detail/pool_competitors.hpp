@@ -7,6 +7,8 @@
 #include <numbers>
 #include <vector>
 
+#include "incontext/core/floating_point.hpp"
+
 /// The law of one wrong task of a pool on a given context, as an integral along a line of the complex plane.
 namespace incontext::baselines::detail {
 
