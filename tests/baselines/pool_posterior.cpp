@@ -128,6 +128,25 @@ TEST_CASE("the weight of the right task is its mean over drawn pools, and not th
   }
 }
 
+TEST_CASE("a right task that fits badly, but not too badly, has the weight that a sum over the other one gives") {
+  const Eigen::MatrixXd input = Eigen::MatrixXd::Constant(1, 1, 3);
+  const Eigen::VectorXd label = Eigen::VectorXd::Constant(1, 4.5);
+  const TaskVariances<double> variances{.noise_variance = 1e-2, .task_variance = 0.5};
+  for (const double right : {1.5, 1.35, 1.25}) {  // 0, 4.5 and 7.5 standard deviations off
+    const double energy = std::pow(4.5 - 3 * right, 2) / (2 * variances.noise_variance);
+    double weight = 0, mass = 0;
+    for (double g = -9; g <= 9; g += 1.0 / 1024) {
+      const double misfit =
+          std::pow(4.5 - 3 * std::sqrt(variances.task_variance) * g, 2) / (2 * variances.noise_variance);
+      weight += std::exp(-g * g / 2) / (1 + std::exp(energy - misfit));
+      mass += std::exp(-g * g / 2);
+    }
+    CAPTURE(right, weight / mass);
+    const Eigen::VectorXd task = Eigen::VectorXd::Constant(1, right);
+    CHECK(relative(right_task_weight(input, label, task, variances, 2).value, weight / mass) < 1e-11);
+  }
+}
+
 TEST_CASE("the two laws of a pool of two are one, averaged over contexts", "[statistics]") {
   const TaskVariances<double> variances{.noise_variance = 0.4, .task_variance = 0.3};
   std::mt19937_64 engine(77);
@@ -212,6 +231,7 @@ TEST_CASE("pools refuse bad sizes, variances and shapes by name") {
   CHECK(refuses<std::domain_error>([&] { weight(labels, right, 0); }, {"pool_size", "0"}));
   CHECK(refuses<std::domain_error>([&] { weight(labels, right, 2.5); }, {"pool_size", "2.5"}));
   CHECK(refuses<std::domain_error>([&] { weight(labels, right, NAN); }, {"pool_size", "nan"}));
+  CHECK(refuses<std::domain_error>([&] { weight(100 * labels, right, 2); }, {"more likely under the prior"}));
   CHECK(refuses<std::domain_error>([&] { weight(labels * NAN, right, 2); }, {"entry", "nan"}));
 }
 

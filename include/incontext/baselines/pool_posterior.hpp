@@ -134,10 +134,12 @@ T two_task_pool_weight(std::int64_t examples, std::int64_t dimension, const Task
 /// Source    derived: docs/theory/baselines.md#many-tasks.
 /// Shapes    (inputs: l x d, labels: l, right_task: d, task, pool_size) -> scalar
 /// Units     dimensionless; inputs, labels and task as in TaskVariances.
-/// Domain    noise_variance > 0, task_variance >= 0, 1 <= pool_size <= 1e18 and whole; finite entries.
+/// Domain    noise_variance > 0, task_variance >= 0, 1 <= pool_size <= 1e18 and whole; finite entries. The labels may
+///           be more likely under the prior than under right_task by e^30 at most, which labels of that task exceed with
+///           a probability of at most e^-30.
 /// Limits    pool_size = 1: 1. No examples or task_variance = 0: 1 / pool_size.
 /// Errors    std::invalid_argument for shapes, std::domain_error for values; numerics::QuadratureError.
-/// Accuracy  1e-11 of the weight where it is above 1e-25, and 1e-30 absolutely below
+/// Accuracy  1e-11 relative down to weights of 2e-12, not tested below; 1e-30 absolutely
 ///           (tests/baselines/pool_posterior.cpp and the reference values). In double.
 inline numerics::Quadrature<double> right_task_weight(const Eigen::MatrixXd& inputs, const Eigen::VectorXd& labels,
                                                       const Eigen::VectorXd& right_task,
@@ -152,7 +154,13 @@ inline numerics::Quadrature<double> right_task_weight(const Eigen::MatrixXd& inp
   }
   for (const double sum : {inputs.sum(), labels.sum(), right_task.sum()}) require_finite(where, "an entry's sum", sum);
   if (pool_size == 1) return {1.0, 0.0};
-  const detail::LostShare lost(detail::energy_gap(inputs, labels, right_task, task));
+  const detail::EnergyGap gap = detail::energy_gap(inputs, labels, right_task, task);
+  const double surplus = gap.log_moment(-1.0).real();  // log p(y | X) - log p(y | X, w)
+  if (!(surplus <= 30)) {
+    throw_domain_error(where, "the labels are so much more likely under the prior than under right_task, in nats",
+                       surplus, "at most 30");
+  }
+  const detail::LostShare lost(gap);
   constexpr double least = -75, most = 4;  // of log s; outside e^(log s - s) is below 1e-22, or below 1e-32
   return numerics::integrate_bump<double>(where, [&](double u) {
     const double log_s = least + (most - least) * u;
