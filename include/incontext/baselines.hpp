@@ -3,7 +3,9 @@
 /// The reference curves of in-context regression, exact at finite size.
 
 #include "incontext/baselines/corrected_bayes_risk.hpp"
+#include "incontext/baselines/correlated_context.hpp"
 #include "incontext/baselines/descent_layers.hpp"
+#include "incontext/baselines/pool_posterior.hpp"
 #include "incontext/baselines/reference_curves.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
 #include "incontext/baselines/task_variances.hpp"

@@ -14,6 +14,7 @@
 #include "incontext/calibration/held_quantity.hpp"
 #include "incontext/calibration/judged_quantity.hpp"
 #include "incontext/calibration/length_summary.hpp"
+#include "incontext/calibration/named_rules.hpp"
 #include "incontext/calibration/normal_row.hpp"
 #include "incontext/calibration/normality.hpp"
 #include "incontext/calibration/phase.hpp"

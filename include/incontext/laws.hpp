@@ -22,6 +22,8 @@
 #include "incontext/laws/retrieval.hpp"
 #include "incontext/laws/retrieval_threshold.hpp"
 #include "incontext/laws/row_moments.hpp"
+#include "incontext/laws/simplex_layer.hpp"
+#include "incontext/laws/single_location.hpp"
 #include "incontext/laws/ssa_row.hpp"
 #include "incontext/laws/standard_row.hpp"
 #include "incontext/laws/two_group_row.hpp"

@@ -32,6 +32,11 @@ class DescentLayers(Record):
     lower_bound: float
 
 
+class CorrelatedLayer(Record):
+    gain: Any
+    risk: Any
+
+
 class CorrectedBayesRisk(Record):
     limit: float
     risk: float

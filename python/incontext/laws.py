@@ -138,6 +138,14 @@ class RowMoments(Record):
     error_estimate: Any
 
 
+class SingleLocationError(Record):
+    error: Any
+    needle_weight: Any
+    noise_weight: Any
+    ipr: Any
+    error_estimate: Any
+
+
 class SsaRow(Record):
     mean_weight: Any
     squared_weight: Any

@@ -54,6 +54,30 @@ void bind_risks(Room& room) {
               return baselines::layers_needed(Spectrum(l, d), Task{n, t}, s);
             },
             {examples, dimension, noise, prior, number("share")});
+  room.form("exponential_squared_correlation",
+            [](I l, D neighbor) { return baselines::exponential_squared_correlation(l, neighbor); },
+            {examples, number("neighbor_correlation")});
+  room.form("correlated_layer_risk",
+            [](I l, I d, D t, D n, D p, D gain) {
+              return baselines::correlated_layer_risk(l, d, t, Task{n, p}, gain);
+            },
+            {examples, dimension, number("squared_correlation"), noise, prior, number("gain")});
+  room.form(
+      "optimal_correlated_layer",
+      [](I l, I d, D t, D n, D p) {
+        return baselines::optimal_correlated_layer(l, d, t, Task{n, p});
+      },
+      {examples, dimension, number("squared_correlation"), noise, prior}, "baselines.CorrelatedLayer");
+  room.form("two_task_pool_risk",
+            [](I l, I d, D n, D t) {
+              return baselines::two_task_pool_risk(l, d, Task{n, t});
+            },
+            {examples, dimension, noise, prior});
+  room.form("two_task_pool_weight",
+            [](I l, I d, D n, D t) {
+              return baselines::two_task_pool_weight(l, d, Task{n, t});
+            },
+            {examples, dimension, noise, prior});
 }
 
 }  // namespace
@@ -89,6 +113,18 @@ void bind_baselines(nb::module_& core) {
         return python_class("baselines.CorrectedBayesRisk")(risk.limit, risk.risk, risk.error_bound);
       },
       "eigenvalues"_a, "noise_variance"_a, "examples"_a, room.docs("corrected_bayes_risk"));
+  m.def(
+      "squared_correlation",
+      [](const DenseMatrix& correlations) { return baselines::squared_correlation(correlations); }, "correlations"_a,
+      room.docs("squared_correlation"));
+  m.def(
+      "right_task_weight",
+      [](const DenseMatrix& inputs, const DenseVector& labels, const DenseVector& right_task, D noise, D prior,
+         D pool_size) {
+        return baselines::right_task_weight(inputs, labels, right_task, Task{noise, prior}, pool_size).value;
+      },
+      "inputs"_a, "labels"_a, "right_task"_a, "noise_variance"_a, "task_variance"_a, "pool_size"_a,
+      room.docs("right_task_weight"));
   m.def(
       "wishart_spectrum",
       [](I examples, I dimension) {

@@ -223,6 +223,27 @@ void bind_calibration(nb::module_& core) {
   room.form("distinguishing_length", [](D gap) { return calibration::distinguishing_length<D>(gap); }, {number("gap")});
   room.form("yarn_inverse_temperature", [](D factor) { return calibration::yarn_inverse_temperature(factor); },
             {number("factor")});
+  const auto row_length = number("row_length"), trained_length = number("trained_length");
+  room.form("qwen_inverse_temperature",
+            [](D n, D trained) { return calibration::qwen_inverse_temperature<D>(n, trained); },
+            {row_length, trained_length});
+  room.form("grok_inverse_temperature",
+            [](D n, D length) { return calibration::grok_inverse_temperature<D>(n, length); },
+            {row_length, number("temperature_length")});
+  room.form("llama4_inverse_temperature",
+            [](D n, D step, D scale) { return calibration::llama4_inverse_temperature(n, step, scale); },
+            {row_length, number("floor_scale", 8192), number("attention_scale", 0.1)});
+  room.form("mistral_inverse_temperature",
+            [](D n, D trained, D scale) { return calibration::mistral_inverse_temperature(n, trained, scale); },
+            {row_length, trained_length, number("attention_scale", 0.1)});
+  room.form("longrope_inverse_temperature",
+            [](D factor, D trained) { return calibration::longrope_inverse_temperature(factor, trained); },
+            {number("factor"), trained_length});
+  room.form("deepseek_inverse_temperature",
+            [](D factor, D mscale) { return calibration::deepseek_inverse_temperature(factor, mscale); },
+            {number("factor"), number("mscale", 1.0)});
+  room.form("entropy_inverse_temperature", [](D entropy) { return calibration::entropy_inverse_temperature(entropy); },
+            {number("entropy")});
   room.form("normsoftmax_inverse_temperature", [](D x) { return calibration::normsoftmax_inverse_temperature(x); },
             {number("score_stddev")});
   room.form(

@@ -6,6 +6,8 @@
 #include "core.hpp"
 #include "incontext/laws/fading_by_map.hpp"
 #include "incontext/laws/row_moments.hpp"
+#include "incontext/laws/simplex_layer.hpp"
+#include "incontext/laws/single_location.hpp"
 #include "regression_records.hpp"
 #include "rooms.hpp"
 #include "softmax_maps.hpp"
@@ -176,6 +178,29 @@ void bind_laws_of_maps(Room& room) {
         return with_softmax_map(kind, a, b, c, [&](const auto& map) { return laws::row_moments(map, n, variance); });
       },
       {softmax_map(), number("row_length"), number("score_variance")}, "laws.RowMoments");
+  room.form(
+      "single_location_error",
+      [](D kind, D a, D b, D c, I n, D separation) {
+        return with_softmax_map(kind, a, b, c,
+                                [&](const auto& map) { return laws::single_location_error(map, n, separation); });
+      },
+      {softmax_map(), number("row_length"), number("separation")}, "laws.SingleLocationError");
+  room.form("simplex_disagreement",
+            [](D kind, D a, D b, D c, I n, D disagreement, D residual) {
+              return with_softmax_map(kind, a, b, c, [&](const auto& map) {
+                return laws::simplex_disagreement(map, n, disagreement, residual);
+              });
+            },
+            {softmax_map(), number("tokens"), number("disagreement"), number("residual", 0.0)});
+  room.form("single_location_bayes_error",
+            [](I n, D separation) { return laws::single_location_bayes_error(n, separation); },
+            {number("row_length"), number("separation")});
+  room.form("single_location_linear_error",
+            [](I n, D separation) { return laws::single_location_linear_error(n, separation); },
+            {number("row_length"), number("separation")});
+  room.form("single_location_affine_error",
+            [](I n, D separation) { return laws::single_location_affine_error(n, separation); },
+            {number("row_length"), number("separation")});
 }
 
 }  // namespace incontext::python

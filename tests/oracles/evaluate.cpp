@@ -17,6 +17,7 @@
 #include "tests/oracles/kinds/regression.hpp"
 #include "tests/oracles/kinds/scoring.hpp"
 #include "tests/oracles/kinds/softmax.hpp"
+#include "tests/oracles/kinds/temperature_rules.hpp"
 #include "tests/oracles/kinds/training.hpp"
 
 namespace incontext::oracles {
@@ -32,6 +33,7 @@ const Registry& all_kinds() {
     register_softmax_error(all);
     register_training(all);
     register_baselines(all);
+    register_temperature_rules(all);
     register_classification(all);
     return all;
   }();
@@ -121,11 +123,15 @@ TEST_CASE("classification: every reference value is reproduced, and no other num
 }
 
 TEST_CASE("baselines: every reference value is reproduced, and no other number", "[oracles]") {
-  check_file("baselines", {.cases = 14, .fields = 42, .numbers = 42});
+  check_file("baselines", {.cases = 25, .fields = 57, .numbers = 57});
+}
+
+TEST_CASE("temperature rules: every reference value is reproduced, and no other number", "[oracles]") {
+  check_file("temperature_rules", {.cases = 72, .fields = 82, .numbers = 82});
 }
 
 TEST_CASE("a wrong value planted in any field is noticed, and the case is named", "[oracles]") {
-  for (const std::string room : {"regression", "scoring", "classification", "baselines"}) {
+  for (const std::string room : {"regression", "scoring", "classification", "baselines", "temperature_rules"}) {
     const Json document = oracles_of(room);
     for (const Json& wrong : {Json("nan"), Json(nullptr), Json(12345.678)}) {
       CAPTURE(room, wrong);

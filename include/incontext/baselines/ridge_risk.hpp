@@ -104,7 +104,7 @@ T least_squares_risk(std::int64_t examples, std::int64_t dimension, const TaskVa
 /// \f[ I = \frac12\int\rho(x)\,\log\Bigl(1 + \frac{\psi^2 x}{\sigma^2}\Bigr)dx \f]
 ///
 /// As in Shannon's random coding, a context tells which of k drawn tasks it has for large l and d if log k is below I,
-/// and not if it is above. Nothing here tests how good a rule that is at finite size.
+/// and not if it is above. right_task_weight has the weight of the right task at finite size.
 ///
 /// Source    derived: docs/theory/baselines.md#information.
 /// Shapes    (spectrum of l examples in d dimensions, task) -> scalar

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "incontext/calibration/held_quantity.hpp"
+#include "incontext/calibration/named_rules.hpp"
 #include "incontext/laws/ssa_row.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
@@ -158,11 +159,12 @@ inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, c
 /// it has there at inverse temperature 1.
 ///
 /// The rules are: exact; 1 (unchanged); log n / log n_0; the SSMax that is nearest to the exact inverse temperatures
-/// at the lengths where these hold the quantity; YaRN; NormSoftmax; and, for a needle, SSA of base 1 with the exponent
-/// of nearest_ssa, which is the same at every length.
+/// at the lengths where these hold the quantity; YaRN; NormSoftmax; Llama 4 and Mistral with the trained length n_0 in
+/// the place of theirs and their a = 0.1; and, for a needle, SSA of base 1 with the exponent of nearest_ssa, which is
+/// the same at every length. log n / log n_0 is Qwen's rule, and LongRoPE's for rows n / n_0 times as long.
 ///
 /// Source    derived: docs/theory/calibration.md#holding-a-quantity; each rule's source is with its function.
-/// Shapes    lengths: m, the shortest first -> 5 to 7 rules with m values each
+/// Shapes    lengths: m, the shortest first -> 7 to 9 rules with m values each
 /// Units     as TemperatureRule.
 /// Domain    lengths >= 2, ascending; scores in their domain.
 /// Errors    std::domain_error, numerics::QuadratureError.
@@ -203,6 +205,8 @@ inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScore
   }
   add("YaRN", [=](double n) { return yarn_inverse_temperature(n / trained); });
   add("NormSoftmax", [&](double) { return normsoftmax_inverse_temperature(scores.score_stddev); });
+  add("Llama 4", [=](double n) { return llama4_inverse_temperature(n, trained, 0.1); });
+  add("Mistral", [=](double n) { return mistral_inverse_temperature(n, trained, 0.1); });
   if (held != Held::needle_weight || !(scores.gap > 0)) return rules;
   const auto ssa = nearest_ssa(1.0, scores, lengths.front(), target);
   if (!(ssa.exponent >= 1)) return rules;
