@@ -4,7 +4,12 @@
 
 #include "incontext/baselines/corrected_bayes_risk.hpp"
 #include "incontext/baselines/descent_layers.hpp"
+#include "incontext/baselines/diagonal_sgd.hpp"
+#include "incontext/baselines/flow_course.hpp"
+#include "incontext/baselines/pool_averages.hpp"
 #include "incontext/baselines/reference_curves.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/baselines/sgd_tasks.hpp"
+#include "incontext/baselines/task_pool.hpp"
 #include "incontext/baselines/task_variances.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
