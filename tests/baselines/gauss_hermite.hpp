@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-/// Means over independent N(0, 1) of polynomials, as sums over a product of Gauss-Hermite rules: exact but for rounding.
+/// Means over independent N(0, 1) of polynomials, as sums over a product of Gauss-Hermite rules: exact but for
+/// rounding.
 namespace incontext::testing {
 
 /// The rule of 2, 3 or 5 points, exact to degree 3, 5 or 9 in the variable.

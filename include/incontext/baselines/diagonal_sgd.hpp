@@ -13,8 +13,8 @@
 
 namespace incontext::baselines {
 
-/// How one layer of linear attention is pretrained by one-pass SGD where inputs and tasks have variances of their own in
-/// each direction.
+/// How one layer of linear attention is pretrained by one-pass SGD where inputs and tasks have variances of their own
+/// in each direction.
 ///
 /// Shapes    input_variances and task_variances: d each, along the same axes.
 /// Units     input_variances: input units squared; task_variances: label units squared over input units squared;
@@ -39,8 +39,8 @@ struct DiagonalSgdState {
   numerics::Matrix<T> squares;
 };
 
-/// The mean error of a layer of linear attention in the course of its pretraining by one-pass SGD, for inputs N(0, H) and
-/// tasks N(0, W) with diagonal H and W, exact at finite size.
+/// The mean error of a layer of linear attention in the course of its pretraining by one-pass SGD, for inputs N(0, H)
+/// and tasks N(0, W) with diagonal H and W, exact at finite size.
 ///
 /// The layer, the features h and the steps are those of OnePassSgd, in the inputs as they are. By the symmetry of every
 /// axis, the means n_i of the diagonal entries of Delta = H^{1/2} Gamma H^{1/2} - diag(A_i / B_i) and the mean squares
@@ -50,8 +50,8 @@ struct DiagonalSgdState {
 ///     D_{ij}' = (1 - 2\gamma\lambda_i\lambda_j B_j)\,D_{ij} + \gamma^2\lambda_i^2\lambda_j^2\Bigl[\frac1{\beta}\Bigl(
 ///     \sum_k Q_{kj} + 2 Q_{ij} + \sigma^2 B_j\Bigr) + \Bigl(1 - \frac1{\beta}\Bigr) B_j^2 D_{ij}\Bigr] \f]
 ///
-/// with the batch beta, Q_kj = E (u - Theta g)_k^2 g_j^2, and the risk is that of the best layer plus sum_ij D_ij B_j. A
-/// step takes d^3 multiplications.
+/// with the batch beta, Q_kj = E (u - Theta g)_k^2 g_j^2, and the risk is that of the best layer plus sum_ij D_ij B_j.
+/// A step takes d^3 multiplications.
 ///
 ///     baselines::DiagonalSgd<double> sgd(
 ///         {.input_variances = lambda, .task_variances = psi, .noise_variance = 0.1, .context_length = 40});
@@ -102,8 +102,8 @@ class DiagonalSgd {
 
   /// Learning rates below this one have a bounded mean squared error, and only they.
   ///
-  /// Source    2 over the largest eigenvalue of the positive map of docs/theory/baselines.md#any-diagonal-covariance, by
-  ///           the power method, to `precision` between bounds that hold for any positive iterate (Collatz 1942).
+  /// Source    2 over the largest eigenvalue of the positive map of docs/theory/baselines.md#any-diagonal-covariance,
+  ///           by the power method, to `precision` between bounds that hold for any positive iterate (Collatz 1942).
   /// Errors    std::domain_error for a precision outside 0 to 1, or not reached in 1e6 iterations.
   T largest_stable_rate(const T& precision = T(1e-10)) const;
 
@@ -154,8 +154,8 @@ DiagonalSgd<T>::DiagonalSgd(DiagonalSgdSetting<T> setting) : setting_(std::move(
   require_at_least(where, "batch", setting_.batch, std::int64_t{1});
   per_batch_ = T(1) / math::from_count<T>(setting_.batch);
 
-  // With u = H^{1/2} w ~ N(0, diag(s)) and c a chi square of l degrees of freedom, l g = c u + sqrt(c) xi given u, where
-  // xi ~ N(0, v I - u u^T) and v = |u|^2 + sigma^2: the moments are polynomials in u of degree 4.
+  // With u = H^{1/2} w ~ N(0, diag(s)) and c a chi square of l degrees of freedom, l g = c u + sqrt(c) xi given u,
+  // where xi ~ N(0, v I - u u^T) and v = |u|^2 + sigma^2: the moments are polynomials in u of degree 4.
   const T l = math::from_count<T>(setting_.context_length), noise = setting_.noise_variance;
   const T c1 = l, c2 = c1 * (l + T(2)), c3 = c2 * (l + T(4)), c4 = c3 * (l + T(6));
   const Vector s = setting_.input_variances.cwiseProduct(setting_.task_variances);

@@ -31,9 +31,9 @@ struct FlowSetting {
 ///     a = \psi^2,\quad b = \psi^2\Bigl(1 + \frac{d + 1}{l}\Bigr) + \frac{\sigma^2}{l} \f]
 ///
 /// The gain s obeys the logistic law: nothing happens for a time that grows as the logarithm of the start, then the
-/// error falls within a time of a few 1 / (2 sqrt(d) a). With a finite context the layer ends at a/b, not at 1. Gradient
-/// descent with the learning rate eta is at time eta k after k steps, if its batches are large and eta small; on the
-/// squared error without the factor 1/2 it is at 2 eta k.
+/// error falls within a time of a few 1 / (2 sqrt(d) a). With a finite context the layer ends at a/b, not at 1.
+/// Gradient descent with the learning rate eta is at time eta k after k steps, if its batches are large and eta small;
+/// on the squared error without the factor 1/2 it is at 2 eta k.
 ///
 ///     const baselines::FlowCourse<double> course(
 ///         {.dimension = 20, .context_length = 40, .task = variances, .start = 1e-3});
@@ -42,8 +42,8 @@ struct FlowSetting {
 /// Source    the logistic law with infinite context: Zhang, Frei and Bartlett, arXiv 2306.09927, prove the limit, Zhang
 ///           et al., arXiv 2501.16265, the course for this layer; with a finite context derived:
 ///           docs/theory/baselines.md#course-of-gradient-flow.
-/// Units     time: 1 over label units squared, because inputs have variance 1; for inputs of variance c, gains and times
-///           are c times theirs. gain: 1 over squared input units.
+/// Units     time: 1 over label units squared, because inputs have variance 1; for inputs of variance c, gains and
+///           times are c times theirs. gain: 1 over squared input units.
 /// Domain    dimension and context_length >= 1, noise_variance >= 0, task_variance > 0, start > 0; times >= 0.
 /// Limits    time -> infinity: a/b, the best layer; start = a/b: nothing moves.
 /// Errors    std::invalid_argument for sizes, std::domain_error for values.

@@ -95,8 +95,8 @@ numerics::Matrix<T> drawn_pool(std::int64_t tasks, std::int64_t dimension, const
 /// Source    TaskPool, exact for each pool; Lu et al., arXiv 2405.11751, have the limit, which is pool_limit.
 /// Shapes    one entry per length
 /// Units     as MeanPoolErrors.
-/// Domain    as TaskPool and drawn_pool; at least 2 pools, lengths >= 1. All lengths, and the same pools of other sizes,
-///           share their draws.
+/// Domain    as TaskPool and drawn_pool; at least 2 pools, lengths >= 1. All lengths, and the same pools of other
+///           sizes, share their draws.
 /// Limits    k -> infinity: one layer of gradient descent with the best rate, for seen and new tasks.
 /// Errors    std::invalid_argument for sizes, std::domain_error for variances.
 /// Accuracy  the standard errors (tests/baselines/pool_averages.cpp).
@@ -147,8 +147,8 @@ PoolErrors<T> pool_limit(std::int64_t dimension, std::int64_t tasks, std::int64_
 /// The fewest pretraining tasks with which the layer's mean error on new tasks is at most (1 + share) times that of a
 /// layer that was pretrained on all tasks: where memorizing the pool has turned into learning from the context.
 ///
-/// In the limit of large sizes and long contexts the turn is sharp, at as many tasks as dimensions: with fewer, the layer
-/// knows the pool's span and nothing beyond it.
+/// In the limit of large sizes and long contexts the turn is sharp, at as many tasks as dimensions: with fewer, the
+/// layer knows the pool's span and nothing beyond it.
 ///
 ///     const auto tasks = baselines::tasks_to_generalize<double>(20, 40, variances, 0.1);
 ///

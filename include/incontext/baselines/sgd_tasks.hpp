@@ -38,7 +38,8 @@ struct SgdState {
   T trace, square;
 };
 
-/// The mean error of a layer of linear attention in the course of its pretraining by one-pass SGD, exact at finite size.
+/// The mean error of a layer of linear attention in the course of its pretraining by one-pass SGD, exact at finite
+/// size.
 ///
 /// \f[ h = \frac1l\sum_i y_i x_i,\quad \hat y = x_q^T \Gamma h,\quad
 ///     \Gamma \leftarrow \Gamma + \gamma\,\frac1B\sum_{b=1}^B (y_b - \hat y_b)\,x_b h_b^T,\quad \Gamma_0 = 0 \f]
@@ -199,8 +200,8 @@ struct LearningRateChoice {
 ///
 ///     const auto best = baselines::best_constant_rate(sgd, 10'000);   // best.learning_rate, best.risk
 ///
-/// Source    search: the least of 60 rates in geometric progression, from a tenth of the greedy one over the steps to the
-///           largest stable one, then Brent's method between its neighbors.
+/// Source    search: the least of 60 rates in geometric progression, from a tenth of the greedy one over the steps to
+///           the largest stable one, then Brent's method between its neighbors.
 /// Shapes    (sgd, steps) -> learning rate and risk
 /// Units     as OnePassSgd.
 /// Domain    steps >= 1.
