@@ -157,18 +157,21 @@ void bind_pools(Room& room) {
       "mean_pool_errors",
       [](I dimension, I tasks, const std::vector<I>& lengths, D noise_variance, D task_variance, I pools,
          std::uint64_t seed, baselines::PoolLaw law) {
-        std::vector<std::vector<D>> columns(4);
+        const auto count = static_cast<Eigen::Index>(lengths.size());
+        Eigen::VectorXd seen(count), seen_error(count), fresh(count), fresh_error(count);
         {
           const nb::gil_scoped_release released;
-          for (const auto& mean : baselines::mean_pool_errors<D>(dimension, tasks, lengths,
-                                                                 {noise_variance, task_variance}, {pools, seed, law})) {
-            columns[0].push_back(mean.seen.mean);
-            columns[1].push_back(mean.seen.standard_error);
-            columns[2].push_back(mean.fresh.mean);
-            columns[3].push_back(mean.fresh.standard_error);
+          const auto means = baselines::mean_pool_errors<D>(dimension, tasks, lengths, {noise_variance, task_variance},
+                                                            {pools, seed, law});
+          for (Eigen::Index k = 0; k < count; ++k) {
+            const auto& mean = means[static_cast<std::size_t>(k)];
+            seen(k) = mean.seen.mean;
+            seen_error(k) = mean.seen.standard_error;
+            fresh(k) = mean.fresh.mean;
+            fresh_error(k) = mean.fresh.standard_error;
           }
         }
-        return python_class("baselines.MeanPoolErrors")(columns[0], columns[1], columns[2], columns[3]);
+        return python_class("baselines.MeanPoolErrors")(seen, seen_error, fresh, fresh_error);
       },
       "dimension"_a, "tasks"_a, "lengths"_a, "noise_variance"_a, "task_variance"_a, "pools"_a = 100, "seed"_a = 1,
       "law"_a.sig("incontext.baselines.PoolLaw.normal") = 0, room.docs("mean_pool_errors"));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "baselines/gauss_hermite.hpp"
@@ -265,6 +266,11 @@ TEST_CASE("tasks to 10% of the floor are 12 to 21 squared dimensions at l = 2 d,
     for (std::int64_t t = 0; t + 1 < tasks; ++t) state = sgd.step(state, sgd.greedy_rate(state));
     CHECK(sgd.risk(state) > 1.1 * sgd.floor());
     CHECK(sgd.risk(sgd.step(state, sgd.greedy_rate(state))) <= 1.1 * sgd.floor());
+  }
+  // batches of d and of d^2 tasks
+  for (const auto& [batch, tasks] : {std::pair{20, 5500}, std::pair{400, 6000}}) {
+    const OnePassSgd<double> batched({.dimension = 20, .context_length = 40, .task = {0.1, 0.05}, .batch = batch});
+    CHECK(tasks_needed(batched, 0.1) == tasks);
   }
   const OnePassSgd<double> sgd(setting);
   CHECK(tasks_needed(sgd, 0.9) == 0);
