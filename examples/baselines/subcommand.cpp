@@ -44,6 +44,14 @@ void add_options(CLI::App& app, BaselineOptions& o) {
              "Numbers of layers of linear attention, each layer with a step size of its own", 0, 64);
   add_counts(app, "--looped", o.settings.looped, "How often one layer of linear attention is applied", 0, 64);
   head_options(app, "Setting");
+  add_counts(app, "--pretraining-tasks", o.settings.pretraining_tasks,
+             "Numbers of tasks that a layer of linear attention is pretrained on, without end", 1, 1000000);
+  add_count<std::int64_t>(app, "--pools", o.settings.pool_draws.pools, "Number of pools of tasks that are averaged", 2,
+                          1000000);
+  add_count<std::uint64_t>(app, "--pool-seed", o.settings.pool_draws.seed, "Seed of the pools", 0);
+  add_counts(app, "--sgd-tasks", o.settings.sgd_tasks,
+             "Numbers of tasks, each seen once, after which SGD on a layer of linear attention ends", 1, 1000000000000);
+  head_options(app, "Pretraining");
   add_flag(app, "--without-query-noise", o.without_query_noise,
            "Measure the error on the query's label without its noise");
   add_flag(app, "--per-dimension", o.settings.per_dimension, "Divide errors by the dimension");
@@ -60,10 +68,16 @@ UnusedOptions complete(const CLI::App& app, BaselineOptions& o) {
   or_usual(o.lengths, {1, 2, 5, 10, 20, 40, 80, 160});
   if (!is_given(app, "--layers") && !is_given(app, "--looped")) o.settings.layers = {1, 2, 4};
   o.settings.query_noise = !o.without_query_noise;
+  if (o.settings.pretraining_tasks.empty()) unused.add("no --pretraining-tasks", {"--pools", "--pool-seed"});
   return unused;
 }
 
 std::string heading_of(std::string name) {
+  if (name.starts_with("sgd_")) return name.substr(4) + " SGD tasks";
+  if (name.starts_with("pool_")) {
+    const std::size_t end = name.find('_', 5);
+    return name.substr(5, end - 5) + (end == std::string::npos ? " tasks, new" : " tasks, seen");
+  }
   const bool counted = name.starts_with("layers_") || name.starts_with("looped_");
   if (counted) name = name.substr(7) + (name.starts_with("layers_") ? " layers" : " rounds");
   for (char& c : name) c = c == '_' ? ' ' : c;
@@ -71,7 +85,7 @@ std::string heading_of(std::string name) {
 }
 
 Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves,
-                  const std::vector<std::int64_t>& lengths) {
+                  const std::vector<std::int64_t>& lengths, const Settings& settings) {
   Table table{.name = "curves",
               .title = "Mean squared errors of what reads a context, exact at this size",
               .columns = {{.name = "context_length", .heading = "examples"}},
@@ -80,12 +94,28 @@ Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves
                         "least squares, of least norm, has no mean where examples and dimensions differ by at most "
                         "one."},
               .key_columns = 1};
+  if (!settings.pretraining_tasks.empty()) {
+    table.notes.push_back(
+        "K tasks, new and seen: a layer of linear attention pretrained without end on K tasks, on new "
+        "tasks and on those; the mean over " +
+        std::to_string(settings.pool_draws.pools) + " drawn pools, +- its standard error.");
+  }
+  if (!settings.sgd_tasks.empty()) {
+    table.notes.push_back(
+        "T SGD tasks: a layer of linear attention after T tasks, each seen once, at the constant "
+        "learning rate that is best for T.");
+  }
   for (const auto& curve : curves) {
     table.columns.push_back({.name = curve.name, .heading = heading_of(curve.name), .decimals_as = 1});
+    if (curve.standard_errors.empty()) continue;
+    table.columns.push_back({.name = curve.name + "_standard_error", .heading = "+-", .digits = 2});
   }
   for (std::size_t k = 0; k < lengths.size(); ++k) {
     std::vector<Cell> cells = {lengths[k]};
-    for (const auto& curve : curves) cells.emplace_back(curve.values[k]);
+    for (const auto& curve : curves) {
+      cells.emplace_back(curve.values[k]);
+      if (!curve.standard_errors.empty()) cells.emplace_back(curve.standard_errors[k]);
+    }
     table.add_row(std::move(cells));
   }
   return table;
@@ -154,7 +184,7 @@ Report report_of(const CLI::App& app, BaselineOptions& o) {
   Controls controls({{"statement"}, {.name = "context_length", .heading = "examples"}});
   Simulator simulator(o.simulation, o.output.quiet);
   return judged(std::move(report), simulator, controls, [&](Report&, Judgment& judgment) {
-    std::vector<Table> tables = {curve_table(reference_curves(o.settings, o.lengths), o.lengths)};
+    std::vector<Table> tables = {curve_table(reference_curves(o.settings, o.lengths), o.lengths, o.settings)};
     if (o.simulation.none) return tables;
     Table table{.name = "simulated",
                 .title = "The same run on drawn contexts",
@@ -182,13 +212,14 @@ Subcommand subcommand() {
            "N(0, t I): the Bayes floor, least squares, layers of linear attention as gradient steps with the best "
            "step\n"
            "sizes, the answer 0; beside the same run on drawn contexts. The limit of large sizes is a negative "
-           "control.\n" +
+           "control.\n"
+           "A layer that was pretrained on a few tasks, or stopped after some tasks of SGD, is a curve of its own.\n" +
            std::string(exit_codes_help),
-       .footer =
-           "\nExamples:\n"
-           "  incontext baselines --dimension 10 --context-lengths 5,10,20,40\n"
-           "  incontext baselines --input-variance 0.05 --task-variance 1 --noise-variance 0.25 --per-dimension\n"
-           "  incontext baselines --layers 1,2,3 --looped 2,3 --no-simulation --format csv --output curves.csv\n"},
+       .footer = "\nExamples:\n"
+                 "  incontext baselines --dimension 10 --context-lengths 5,10,20,40\n"
+                 "  incontext baselines --input-variance 0.05 --task-variance 1 --noise-variance 0.25 --per-dimension\n"
+                 "  incontext baselines --layers 1,2,3 --looped 2,3 --no-simulation --format csv --output curves.csv\n"
+                 "  incontext baselines --pretraining-tasks 10,100 --sgd-tasks 1000,10000 --no-simulation\n"},
       add_options, report_of);
 }
 

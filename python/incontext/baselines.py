@@ -18,7 +18,7 @@ import numpy
 
 from . import _core
 from ._core.baselines import *  # noqa: F403
-from ._record import Record, table_text
+from ._record import Choice, Record, table_text
 
 
 class TaskVariances(Record):
@@ -43,17 +43,51 @@ class CorrectedBayesRisk(Record):
     error_bound: float
 
 
+class PoolLaw(Choice):
+    """The law of a pool's tasks: normal, or uniform on a sphere."""
+
+    normal = 0
+    sphere = 1
+
+
+class LearningRateChoice(Record):
+    learning_rate: float
+    risk: float
+
+
+class PoolErrors(Record):
+    seen: float
+    fresh: float
+
+
+class MeanPoolErrors(Record):
+    """One number per length in each."""
+
+    seen: Any
+    seen_standard_error: Any
+    fresh: Any
+    fresh_standard_error: Any
+
+
 class Curves:
     """Curves by name, one value per context length; the names say what reads the context.
 
     no_context: the answer 0. least_squares: of least norm where the examples are fewer than the dimensions, infinite
     where the two differ by at most one. layers_L and looped_L: L layers of linear attention with the best step sizes,
-    or one applied L times. bayes: the floor. bayes_limit: its limit for large sizes, to be shown beside it.
+    or one applied L times. pool_K and pool_K_seen: a layer pretrained without end on K tasks, on new tasks and on those
+    K, a mean over drawn pools with a standard_error(name). sgd_T: a layer after T tasks of one-pass SGD, at the constant
+    learning rate that is best for T. bayes: the floor. bayes_limit: its limit for large sizes, to be shown beside it.
     """
 
-    def __init__(self, context_length: Any, curves: dict[str, Any]) -> None:
+    def __init__(self, context_length: Any, curves: dict[str, Any],
+                 standard_errors: dict[str, Any] | None = None) -> None:
         self.context_length = context_length
         self._curves = curves
+        self._standard_errors = standard_errors or {}
+
+    def standard_error(self, name: str) -> Any:
+        """Of each value of a curve: 0 where it is exact."""
+        return self._standard_errors.get(name, numpy.zeros_like(self[name]))
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._curves:
@@ -104,7 +138,8 @@ class Curves:
 
 def curves(dimension: int, context_length: Any, noise_variance: float, task_variance: float, *,
            input_variance: float = 1.0, layers: Sequence[int] = (), looped: Sequence[int] = (),
-           query_noise: bool = True, per_dimension: bool = False) -> Curves:
+           query_noise: bool = True, per_dimension: bool = False, pretraining_tasks: Sequence[int] = (),
+           sgd_tasks: Sequence[int] = (), pools: int = 100, pool_seed: int = 1) -> Curves:
     """The reference curves at each context length; incontext.baselines(...) is the same.
 
     >>> import incontext as ic
@@ -122,6 +157,8 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
         layers, looped: numbers of layers of linear attention, each with its best step size, or one that is repeated.
         query_noise: whether errors are measured on the noisy label. per_dimension: whether they are divided by the
         dimension.
+        pretraining_tasks: numbers of tasks that a layer is pretrained on without end, averaged over so many pools, drawn
+        from pool_seed. sgd_tasks: numbers of tasks, each seen once, after which SGD on a layer ends.
     Raises ValueError for sizes and ArithmeticError for variances out of range, with the name of the argument.
     """
     given = numpy.atleast_1d(numpy.asarray(context_length))
@@ -130,8 +167,10 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
                          f"{context_length!r}; needs counts from 0 to 1e6)")
     lengths = given.astype(numpy.int64)
     found = _core.baselines.reference_curves(dimension, lengths.tolist(), noise_variance, task_variance,
-                                             input_variance, list(layers), list(looped), query_noise, per_dimension)
-    return Curves(lengths, {name: numpy.asarray(values) for name, values in found})
+                                             input_variance, list(layers), list(looped), query_noise, per_dimension,
+                                             list(pretraining_tasks), list(sgd_tasks), pools, pool_seed)
+    return Curves(lengths, {name: numpy.asarray(values) for name, (values, _) in found},
+                  {name: numpy.asarray(errors) for name, (_, errors) in found if errors})
 
 
 class _Baselines(ModuleType):

@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -9,7 +10,6 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/real50.hpp"
 #include "support/refusal.hpp"
 #include "support/relative.hpp"
 #include "support/sample_mean.hpp"
@@ -98,22 +98,58 @@ TEST_CASE("the units are those of contexts drawn in them", "[statistics]") {
   }
 }
 
-TEST_CASE("without the query's noise and over d, curves are those numbers at any precision") {
-  CurveSettings<Real50> wide{.dimension = 3, .noise_variance = Real50("0.2"), .task_variance = Real50("0.5")};
-  const auto with = reference_curves(wide, {2, 9});
-  wide.query_noise = false;
-  wide.per_dimension = true;
-  const auto without = reference_curves(wide, {2, 9});
-  for (std::size_t c = 0; c < with.size(); ++c) {
-    for (const std::size_t k : {0, 1}) {
-      if (!(with[c].values[k] < Real50(1e9))) continue;
-      const Real50 expected = (with[c].values[k] - Real50("0.2")) / 3;
-      CHECK(abs(without[c].values[k] - expected) < Real50("1e-45"));
-    }
-  }
+TEST_CASE("curves in float are those in double, rounded") {
   const auto coarse = reference_curves<float>({.dimension = 3, .noise_variance = 0.2F, .task_variance = 0.5F}, {2, 9});
   const auto fine = reference_curves<double>({.dimension = 3, .noise_variance = 0.2, .task_variance = 0.5}, {2, 9});
   CHECK(std::abs(static_cast<double>(values_of(coarse, "bayes")[1]) - values_of(fine, "bayes")[1]) < 2e-7);
+}
+
+TEST_CASE("curves of pretraining are those of its functions, between their limits, in any unit") {
+  CurveSettings<double> pretrained = setting;
+  pretrained.pretraining_tasks = {2, 50};
+  pretrained.sgd_tasks = {30, 3'000};
+  pretrained.pool_draws = {.pools = 20, .seed = 5};
+  const std::vector<std::int64_t> at = {0, 4, 30};
+  const auto curves = reference_curves(pretrained, at);
+  REQUIRE(curves.size() == 16);
+  const TaskVariances<double> task = standardized(pretrained);
+  for (const std::int64_t tasks : pretrained.pretraining_tasks) {
+    const auto means = mean_pool_errors<double>(6, tasks, {4, 30}, task, pretrained.pool_draws);
+    for (const bool is_seen : {false, true}) {
+      const std::string name = "pool_" + std::to_string(tasks) + (is_seen ? "_seen" : "");
+      const Curve<double>& curve = *std::find_if(curves.begin(), curves.end(), [&](auto& c) { return c.name == name; });
+      REQUIRE(curve.standard_errors.size() == 3);
+      CHECK(curve.values[0] == 0.3 + 6 * task.task_variance);
+      CHECK(curve.standard_errors[0] == 0);
+      for (const std::size_t k : {1, 2}) {
+        const auto& mean = is_seen ? means[k - 1].seen : means[k - 1].fresh;
+        CHECK(curve.values[k] == mean.mean);
+        CHECK(curve.standard_errors[k] == mean.standard_error);
+      }
+    }
+  }
+  for (const std::size_t k : {1, 2}) {
+    const double best = values_of(curves, "layers_1")[k], zero = values_of(curves, "no_context")[k];
+    CHECK(values_of(curves, "pool_50")[k] > best);
+    CHECK(values_of(curves, "pool_2")[k] > values_of(curves, "pool_50")[k]);
+    CHECK(values_of(curves, "pool_2_seen")[k] < values_of(curves, "pool_50_seen")[k]);
+    CHECK(values_of(curves, "sgd_3000")[k] > best);
+    CHECK(values_of(curves, "sgd_30")[k] > values_of(curves, "sgd_3000")[k]);
+    CHECK(values_of(curves, "sgd_30")[k] < zero);
+    const OnePassSgd<double> sgd({.dimension = 6, .context_length = at[k], .task = task});
+    CHECK(values_of(curves, "sgd_3000")[k] == best_constant_rate(sgd, 3'000).risk);
+  }
+  pretrained.query_noise = false;
+  pretrained.per_dimension = true;
+  const auto clean = reference_curves(pretrained, at);
+  for (std::size_t c = 0; c < curves.size(); ++c) {
+    for (const std::size_t k : {0, 1, 2}) {
+      CHECK(relative(6 * clean[c].values[k] + 0.3, curves[c].values[k]) < 1e-14);
+      if (!curves[c].standard_errors.empty()) {
+        CHECK(relative(6 * clean[c].standard_errors[k], curves[c].standard_errors[k]) < 1e-14);
+      }
+    }
+  }
 }
 
 TEST_CASE("the limit is left out where a variance is 0, and bad settings are refused by name") {
@@ -132,6 +168,20 @@ TEST_CASE("the limit is left out where a variance is 0, and bad settings are ref
   CHECK(refused([](auto& s) { s.task_variance = NAN; }, {1}, "task_variance"));
   CHECK(refused([](auto& s) { s.input_variance = 0; }, {1}, "input_variance"));
   CHECK(refused([](auto& s) { s.layers = {65}; }, {1}, "layers"));
+  CHECK(refused([](auto& s) { s.pretraining_tasks = {3, 0}; }, {1}, "pretraining_tasks[1]"));
+  CHECK(refused([](auto& s) { s.sgd_tasks = {-2}; }, {0}, "sgd_tasks[0]"));
+  CHECK(refused(
+      [](auto& s) {
+        s.sgd_tasks = {1};
+        s.task_variance = 0;
+      },
+      {1}, "task_variance"));
+  CHECK(refused(
+      [](auto& s) {
+        s.pretraining_tasks = {3};
+        s.pool_draws.pools = 1;
+      },
+      {1}, "pools"));
   CHECK(refused([](auto&) {}, {4, -1}, "lengths[1]"));
   CHECK(refused([](auto&) {}, {2'000'000}, "examples"));
 }

@@ -59,6 +59,34 @@ TEST_CASE("the table of incontext baselines has the library's curves, in every u
   }
 }
 
+TEST_CASE("layers pretrained on few tasks or stopped early are columns, with their standard errors",
+          "[programs][baselines]") {
+  const Json report = report_of({"--dimension", "5", "--context-lengths", "0,4,30", "--pretraining-tasks", "3,40",
+                                 "--sgd-tasks", "100", "--pools", "30", "--pool-seed", "4", "--no-simulation"});
+  const auto curves = incontext::baselines::reference_curves<double>({.dimension = 5,
+                                                                      .noise_variance = 0.1,
+                                                                      .task_variance = 0.05,
+                                                                      .layers = {1, 2, 4},
+                                                                      .pretraining_tasks = {3, 40},
+                                                                      .sgd_tasks = {100},
+                                                                      .pool_draws = {.pools = 30, .seed = 4}},
+                                                                     {0, 4, 30});
+  const Json& rows = report["tables"][0]["rows"];
+  REQUIRE(rows.size() == 3);
+  int pools = 0;
+  for (const auto& curve : curves) {
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      CAPTURE(curve.name, k);
+      if (std::isfinite(curve.values[k])) CHECK(rows[k].at(curve.name) == curve.values[k]);
+      if (curve.standard_errors.empty()) continue;
+      CHECK(rows[k].at(curve.name + "_standard_error") == curve.standard_errors[k]);
+      ++pools;
+    }
+  }
+  CHECK(pools == 12);
+  CHECK(rows[2].contains("sgd_100"));
+}
+
 TEST_CASE("without noise there is no Bayes row to judge, and no limit", "[programs][baselines]") {
   const Json report = report_of({"--noise-variance", "0", "--context-lengths", "30", "--trials", "8192"});
   CHECK(report["verdict"]["agrees"] == true);

@@ -206,12 +206,18 @@ TEST_CASE("incontext tasks: every option counts or is refused, in every mode", "
 }
 
 TEST_CASE("incontext baselines: every option counts or is refused", "[programs][options]") {
+  try_options({"baselines", {"--pretraining-tasks", "3"}, {"--trials", "64", "--context-lengths", "3,9"}},
+              {{"--pools", "5"}, {"--pool-seed", "2"}});
   try_options({"baselines", {}, {"--trials", "500", "--context-lengths", "3,9"}}, {{"--dimension", "4"},
                                                                                    {"--noise-variance", "0.2"},
                                                                                    {"--task-variance", "0.2"},
                                                                                    {"--input-variance", "2"},
                                                                                    {"--layers", "3"},
                                                                                    {"--looped", "2"},
+                                                                                   {"--pretraining-tasks", "3"},
+                                                                                   {"--pools", "5"},
+                                                                                   {"--pool-seed", "2"},
+                                                                                   {"--sgd-tasks", "40"},
                                                                                    {"--without-query-noise", ""},
                                                                                    {"--per-dimension", ""},
                                                                                    {"--no-simulation", ""}});

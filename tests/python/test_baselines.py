@@ -53,6 +53,54 @@ def test_a_spectrum_is_a_quadrature_rule():
     numpy.testing.assert_allclose([weights.sum(), weights @ nodes], [20, 800], rtol=1e-12)
 
 
+def drawn_sgd(dimension, examples, noise, prior, steps, rate, runs, seed):
+    """One-pass SGD by NumPy on drawn tasks: mean and standard error of the squared error on fresh contexts."""
+    draw = numpy.random.default_rng(seed)
+
+    def episode():
+        w = numpy.sqrt(prior) * draw.normal(size=(runs, dimension))
+        x = draw.normal(size=(runs, examples, dimension))
+        y = numpy.einsum("rij,rj->ri", x, w) + numpy.sqrt(noise) * draw.normal(size=(runs, examples))
+        query = draw.normal(size=(runs, dimension))
+        label = (query * w).sum(1) + numpy.sqrt(noise) * draw.normal(size=runs)
+        return numpy.einsum("ri,rij->rj", y, x) / examples, query, label
+
+    def error_of(layer, features, query, label):
+        return label - numpy.einsum("ri,rij,rj->r", query, layer, features)
+
+    layer = numpy.zeros((runs, dimension, dimension))
+    for _ in range(steps):
+        features, query, label = episode()
+        error = error_of(layer, features, query, label)
+        layer += rate * error[:, None, None] * query[:, :, None] * features[:, None, :]
+    errors = numpy.mean([error_of(layer, *episode()) ** 2 for _ in range(20)], axis=0)
+    return errors.mean(), errors.std() / numpy.sqrt(runs)
+
+
+def test_the_curve_of_sgd_is_that_of_drawn_tasks():
+    best = ic.baselines.best_constant_rate(3, 6, 0.2, 0.5, steps=40)
+    mean, error = drawn_sgd(3, 6, 0.2, 0.5, 40, best.learning_rate, 4000, 6)
+    curves = ic.baselines(3, 6, 0.2, 0.5, sgd_tasks=[40, 400], layers=[1])
+    assert curves["sgd_40"][0] == best.risk
+    assert abs(curves["sgd_40"][0] - mean) < 5 * error
+    assert abs(curves["sgd_400"][0] - mean) > 5 * error
+    assert curves["layers_1"][0] < curves["sgd_400"][0] < curves["sgd_40"][0]
+
+
+def test_curves_of_pools_have_errors_and_are_those_of_pools_that_are_kept():
+    curves = ic.baselines(4, [3, 8], 0.2, 0.5, pretraining_tasks=[2, 50], pools=30, pool_seed=9)
+    for tasks in [2, 50]:
+        kept = [[ic.baselines.pool_errors(ic.baselines.drawn_pool(tasks, 4, 0.5, seed=9, pool=pool), 0.2, 0.5, examples)
+                 for examples in [3, 8]] for pool in range(30)]
+        for name, field in [(f"pool_{tasks}", "fresh"), (f"pool_{tasks}_seen", "seen")]:
+            errors = numpy.array([[getattr(one, field) for one in pool] for pool in kept])
+            numpy.testing.assert_allclose(curves[name], errors.mean(0), rtol=1e-12)
+            numpy.testing.assert_allclose(curves.standard_error(name), errors.std(0, ddof=1) / numpy.sqrt(30), rtol=1e-10)
+    assert (curves.standard_error("bayes") == 0).all()
+    means = ic.baselines.mean_pool_errors(4, 50, [3, 8], 0.2, 0.5, pools=30, seed=9, law="sphere")
+    assert not numpy.allclose(means.fresh, curves["pool_50"], rtol=1e-6)
+
+
 def test_curves_are_a_mapping_a_table_and_a_plot():
     curves = ic.baselines(4, numpy.arange(0, 9), 0.1, 0.25, layers=[2], looped=[3])
     assert list(curves) == ["no_context", "least_squares", "layers_2", "looped_3", "bayes", "bayes_limit"]
@@ -77,6 +125,10 @@ def test_curves_are_a_mapping_a_table_and_a_plot():
     ({"task_variance": float("nan")}, ArithmeticError, "task_variance"),
     ({"input_variance": 0}, ArithmeticError, "input_variance"),
     ({"layers": [65]}, ValueError, "layers"),
+    ({"pretraining_tasks": [0]}, ValueError, "pretraining_tasks"),
+    ({"pretraining_tasks": [3], "pools": 1}, ValueError, "pools"),
+    ({"sgd_tasks": [5, -1]}, ValueError, "sgd_tasks"),
+    ({"sgd_tasks": [5], "task_variance": 0.0}, ArithmeticError, "task_variance"),
 ])
 def test_what_is_out_of_range_is_refused_by_name(change, error, named):
     good = {"dimension": 3, "context_length": [2], "noise_variance": 0.1, "task_variance": 1.0}

@@ -8,7 +8,9 @@
 
 #include "incontext/baselines/corrected_bayes_risk.hpp"
 #include "incontext/baselines/descent_layers.hpp"
+#include "incontext/baselines/pool_averages.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/baselines/sgd_tasks.hpp"
 #include "incontext/baselines/task_variances.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
 #include "incontext/core/contracts.hpp"
@@ -30,6 +32,9 @@ struct CurveSettings {
   std::vector<std::int64_t> looped = {};  ///< one curve each: one layer that is applied so many times
   bool query_noise = true;                ///< whether the error is of the noisy label, or of its mean
   bool per_dimension = false;             ///< whether errors are divided by the dimension
+  std::vector<std::int64_t> pretraining_tasks = {};  ///< two curves each: a layer pretrained on so many tasks
+  std::vector<std::int64_t> sgd_tasks = {};          ///< one curve each: a layer after so many tasks of one-pass SGD
+  PoolDraws pool_draws = {};                         ///< of the pretraining tasks
 };
 
 /// One curve of a figure.
@@ -37,8 +42,9 @@ struct CurveSettings {
 /// Units     values: as reference_curves.
 template <Real T>
 struct Curve {
-  std::string name;       ///< such as bayes or layers_2
-  std::vector<T> values;  ///< one per context length
+  std::string name;                     ///< such as bayes or layers_2
+  std::vector<T> values;                ///< one per context length
+  std::vector<T> standard_errors = {};  ///< of a mean over drawn pools; empty where the values are exact
 };
 
 /// The variances after inputs of variance c are written as inputs of variance 1 times sqrt(c).
@@ -58,21 +64,29 @@ TaskVariances<T> standardized(const CurveSettings<T>& settings) {
 /// least_squares        least squares, of least norm where the examples are fewer than the dimensions; see
 ///                      least_squares_risk, which is infinite where |d - l| <= 1
 /// layers_L, looped_L   L layers of linear attention with the best rates; optimal_layers and looped_layers
+/// pool_K, pool_K_seen  a layer of linear attention that was pretrained without end on K tasks: on new tasks, and on
+///                      those K; a mean over drawn pools, see mean_pool_errors
+/// sgd_T                a layer of linear attention after T tasks of one-pass SGD, each task seen once, at the constant
+///                      rate that is best for that T; see best_constant_rate
 /// bayes                the floor: ridge regression with the penalty noise over task variance; see bayes_risk
 /// bayes_limit          its limit for large sizes, to be shown beside it; see corrected_bayes_risk
 ///
 ///     const auto curves = baselines::reference_curves<double>(
 ///         {.dimension = 20, .noise_variance = 0.1, .task_variance = 0.05, .layers = {1, 2}}, {1, 2, 5, 10, 20, 40});
 ///
+/// A pretrained layer's contexts are as long in pretraining as in the test, so that every length has a layer of its
+/// own. pool_K_seen may be below bayes, which does not know the K tasks.
+///
 /// Source    the functions named.
 /// Shapes    (settings, k lengths) -> curves of k values each
 /// Units     label units squared, over the dimension if settings.per_dimension.
-/// Domain    as the functions named: lengths 0 to 1e6, 0 to 64 layers. bayes_limit needs both variances > 0 and is left
-///           out without.
+/// Domain    as the functions named: lengths 0 to 1e6, 0 to 64 layers; pretraining_tasks and sgd_tasks at least 1, and
+///           task_variance > 0 for either. bayes_limit needs both variances > 0 and is left out without.
 /// Limits    length 0: every curve is no_context.
 /// Errors    std::invalid_argument for sizes, std::domain_error for variances and penalties, by the name of the field.
-/// Accuracy  as the functions named, to their accuracy times the mean of the squared noisy label; without the query's
-///           noise that much of a smaller number (tests/baselines/reference_curves.cpp).
+/// Accuracy  pool_K: the standard errors. Others as the functions named, to their accuracy times the mean of the
+///           squared noisy label; without the query's noise that much of a smaller number
+///           (tests/baselines/reference_curves.cpp).
 template <Real T>
 std::vector<Curve<T>> reference_curves(const CurveSettings<T>& settings, const std::vector<std::int64_t>& lengths) {
   constexpr const char* where = "reference_curves";
@@ -84,21 +98,48 @@ std::vector<Curve<T>> reference_curves(const CurveSettings<T>& settings, const s
     require_at_least(where, "lengths[" + std::to_string(k) + "]", lengths[k], std::int64_t{0});
     spectra.emplace_back(lengths[k], d);
   }
+  const auto require_tasks = [&](const std::string& name, const std::vector<std::int64_t>& counts) {
+    if (!counts.empty()) require_positive(where, "task_variance", task.task_variance);
+    for (std::size_t k = 0; k < counts.size(); ++k) {
+      require_at_least(where, name + "[" + std::to_string(k) + "]", counts[k], std::int64_t{1});
+    }
+  };
+  require_tasks("pretraining_tasks", settings.pretraining_tasks);
+  require_tasks("sgd_tasks", settings.sgd_tasks);
   const T nothing = task.noise_variance + task.task_variance * math::from_count<T>(d);
   const Eigen::Matrix<T, Eigen::Dynamic, 1> eigenvalues =
       Eigen::Matrix<T, Eigen::Dynamic, 1>::Constant(d, task.task_variance);
 
   std::vector<Curve<T>> curves;
+  const T unit = settings.per_dimension ? math::from_count<T>(d) : T(1);
   const auto add = [&](std::string name, const auto& risk_at) {
-    Curve<T> curve{std::move(name), {}};
+    Curve<T> curve{.name = std::move(name), .values = {}};
     curve.values.reserve(lengths.size());
     for (std::size_t k = 0; k < lengths.size(); ++k) {
       T risk = lengths[k] == 0 ? nothing : risk_at(k);
       if (!settings.query_noise) risk -= task.noise_variance;
-      if (settings.per_dimension) risk /= math::from_count<T>(d);
-      curve.values.push_back(risk);
+      curve.values.push_back(risk / unit);
     }
     curves.push_back(std::move(curve));
+  };
+  const auto add_pools = [&](std::int64_t tasks) {
+    std::vector<std::int64_t> read = {};
+    for (const std::int64_t length : lengths) {
+      if (length > 0) read.push_back(length);
+    }
+    const std::vector<MeanPoolErrors<T>> errors = mean_pool_errors<T>(d, tasks, read, task, settings.pool_draws);
+    const auto add_means = [&](const std::string& name, PoolMean<T> MeanPoolErrors<T>::*which) {
+      std::size_t next = 0;
+      std::vector<T> standard_errors = {};
+      add(name, [&](std::size_t) { return (errors[next++].*which).mean; });
+      next = 0;
+      for (const std::int64_t length : lengths) {
+        standard_errors.push_back(length > 0 ? T((errors[next++].*which).standard_error / unit) : T(0));
+      }
+      curves.back().standard_errors = std::move(standard_errors);
+    };
+    add_means("pool_" + std::to_string(tasks), &MeanPoolErrors<T>::fresh);
+    add_means("pool_" + std::to_string(tasks) + "_seen", &MeanPoolErrors<T>::seen);
   };
 
   add("no_context", [&](std::size_t) { return nothing; });
@@ -110,6 +151,13 @@ std::vector<Curve<T>> reference_curves(const CurveSettings<T>& settings, const s
   for (const std::int64_t layers : settings.looped) {
     add("looped_" + std::to_string(layers),
         [&](std::size_t k) { return looped_layers(spectra[k], task, layers).risk; });
+  }
+  for (const std::int64_t tasks : settings.pretraining_tasks) add_pools(tasks);
+  for (const std::int64_t tasks : settings.sgd_tasks) {
+    add("sgd_" + std::to_string(tasks), [&](std::size_t k) {
+      const OnePassSgd<T> sgd({.dimension = d, .context_length = lengths[k], .task = task});
+      return best_constant_rate(sgd, tasks).risk;
+    });
   }
   add("bayes", [&](std::size_t k) { return bayes_risk(spectra[k], task); });
   if (task.noise_variance > T(0) && task.task_variance > T(0)) {

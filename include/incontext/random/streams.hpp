@@ -66,6 +66,11 @@ enum class CellStream : std::uint32_t { uniform = 48, about_query = 49 };
 /// Runs on   host and device
 enum class SphereStream : std::uint32_t { prototypes = 56, label = 57, proposals = 58, wedges = 59 };
 
+/// The streams of pools of pretraining tasks.
+///
+/// Runs on   host and device
+enum class PoolStream : std::uint32_t { tasks = 12 };
+
 /// The number of a stream, the last word of its counters. Every enum over std::uint32_t converts to it, so that a
 /// stream of your own is an enumerator too.
 ///
@@ -103,16 +108,37 @@ constexpr bool disjoint(const StreamTag (&streams)[size]) {
   return true;
 }
 
-static_assert(disjoint({RegressionStream::task,      RegressionStream::query,   RegressionStream::query_noise,
-                        RegressionStream::inputs,    RegressionStream::noise,   RegressionStream::input_mean,
-                        RegressionStream::direction, RegressionStream::wishart, RegressionStream::wishart_diagonal,
-                        RegressionStream::rows,      RowStream::scores,         RowStream::needle,
-                        GradientStream::tokens,      GradientStream::upstream,  TrainingStream::initial_weights,
-                        TrainingStream::held_out,    TrainingStream::batch,     TaskStream::quantifier,
-                        TaskStream::affine_function, TaskStream::affine_inputs, TaskStream::reasoning,
-                        TaskStream::needle_scores,   TaskStream::needle_place,  TaskStream::needle_score,
-                        CellStream::uniform,         CellStream::about_query,   SphereStream::prototypes,
-                        SphereStream::label,         SphereStream::proposals,   SphereStream::wedges}));
+static_assert(disjoint({RegressionStream::task,
+                        RegressionStream::query,
+                        RegressionStream::query_noise,
+                        RegressionStream::inputs,
+                        RegressionStream::noise,
+                        RegressionStream::input_mean,
+                        RegressionStream::direction,
+                        RegressionStream::wishart,
+                        RegressionStream::wishart_diagonal,
+                        RegressionStream::rows,
+                        RowStream::scores,
+                        RowStream::needle,
+                        GradientStream::tokens,
+                        GradientStream::upstream,
+                        TrainingStream::initial_weights,
+                        TrainingStream::held_out,
+                        TrainingStream::batch,
+                        TaskStream::quantifier,
+                        TaskStream::affine_function,
+                        TaskStream::affine_inputs,
+                        TaskStream::reasoning,
+                        TaskStream::needle_scores,
+                        TaskStream::needle_place,
+                        TaskStream::needle_score,
+                        CellStream::uniform,
+                        CellStream::about_query,
+                        SphereStream::prototypes,
+                        SphereStream::label,
+                        SphereStream::proposals,
+                        SphereStream::wedges,
+                        PoolStream::tasks}));
 
 }  // namespace detail
 

@@ -26,6 +26,11 @@ inline const classification::Context<double> context{
     regression::Matrix<double>::Identity(4, 3), {0, 1, 0, 1}, regression::Vector<double>::Unit(3, 0)};
 inline const baselines::WishartSpectrum<double> spectrum(40, 20);
 inline const baselines::TaskVariances<double> variances{.noise_variance = 0.1, .task_variance = 0.05};
+inline const auto tasks = baselines::drawn_pool<double>(30, 20, 0.05);
+inline const auto layer = baselines::best_layer(baselines::pool_moments<double>(tasks, 0.1, 40));
+inline const regression::Matrix<double> w = regression::Matrix<double>::Identity(20, 20), sigma = w;
+inline const baselines::OnePassSgd<double> sgd({.dimension = 20, .context_length = 40, .task = variances});
+inline const regression::Vector<double> lambda = regression::Vector<double>::Ones(20), psi = lambda;
 inline const regression::Vector<double> eigenvalues = regression::Vector<double>::Ones(20);
 inline const std::vector<scoring::Softmax<double>> maps{{1.0}, {2.0}};
 

@@ -7,14 +7,21 @@ Pools of tasks (docs/theory/baselines.md#two-tasks): the error of two by the law
 right one by integrals over the other tasks themselves, or, for a pool that is too large for that, over one of them at 40
 digits.
 
-Isotropic tasks: the mean of a sum over the eigenvalues of a real Wishart matrix, here from de Bruijn's Pfaffian of their joint density
+isotropic: the mean of a sum over the eigenvalues of a real Wishart matrix, here from de Bruijn's Pfaffian of their joint density
 (docs/theory/baselines.md#pfaffian), which shares nothing with the recursions of the library but that density.
+
+one_pass_sgd and task_pool: means over normal variables of polynomials, by products of Gauss-Hermite rules that are exact
+for their degrees, applied to the definitions; then the steps one after the other, or the normal equations. pool_limit:
+integrals over the density of Marchenko and Pastur. flow_course: the differential equations of the two weights, by Taylor
+series.
 """
+
+from itertools import product
 
 import mpmath as mp
 import numpy as np
 
-from common import gauss_legendre, run
+from common import gauss_legendre, matrix, run, trace
 
 # of u = sqrt(x); narrow where the functions may have a pole near 0
 PANELS = [0, "1e-8", "1e-7", "1e-6", "1e-5", "1e-4", "0.001", "0.01", "0.05", "0.2", "0.6", 1.5, 3, 5, 7, 9, 12, 16]
@@ -151,7 +158,158 @@ def large_pool_weight(label, scale, noise, energy, pool):
     return total
 
 
-GENERATORS = {"isotropic": isotropic, "pool_of_two": pool_of_two, "pool_weight": pool_weight}
+def hermite_rule(points):
+    """Nodes and weights for N(0, 1), exact to degree 2 points - 1."""
+    if points == 3:
+        return [(-mp.sqrt(3), mp.mpf(1) / 6), (mp.mpf(0), mp.mpf(2) / 3), (mp.sqrt(3), mp.mpf(1) / 6)]
+    root = mp.sqrt(10)
+    near, far = (mp.sqrt(5 - root), (7 + 2 * root) / 60), (mp.sqrt(5 + root), (7 - 2 * root) / 60)
+    return [(-far[0], far[1]), (-near[0], near[1]), (mp.mpf(0), mp.mpf(8) / 15), near, far]
+
+
+def nodes_of(points):
+    """Weight and values at every node of a product of rules with so many points in each variable."""
+    for node in product(*(hermite_rule(count) for count in points)):
+        yield mp.fprod(weight for _, weight in node), [value for value, _ in node]
+
+
+def sgd_moments(d, length, noise, prior):
+    """E w.h / d, E |h|^2 / d, E |w|^2 |h|^2, E w.h |h|^2 / d and E |h|^4 / d of the features h of a context."""
+    sums = [[] for _ in range(5)]
+    for weight, values in nodes_of([3] * d + ([5] * d + [3]) * length):
+        w = [mp.sqrt(prior) * value for value in values[:d]]
+        h = [mp.mpf(0)] * d
+        for i in range(length):
+            *x, e = values[d + i * (d + 1) : d + (i + 1) * (d + 1)]
+            y = mp.fdot(w, x) + mp.sqrt(noise) * e
+            h = [a + y * b / length for a, b in zip(h, x)]
+        wh, hh, ww = mp.fdot(w, h), mp.fdot(h, h), mp.fdot(w, w)
+        for into, value in zip(sums, [wh / d, hh / d, ww * hh, wh * hh / d, hh * hh / d]):
+            into.append(weight * value)
+    return [mp.fsum(values) for values in sums]
+
+
+def one_pass_sgd(inputs):
+    """In the two means of the layer itself, E tr Gamma and E |Gamma|^2, not of its distance from the best one."""
+    d, length, batch = inputs["dimension"], inputs["context_length"], inputs["batch"]
+    noise, prior, rate = (mp.mpf(inputs[name]) for name in ("noise_variance", "task_variance", "learning_rate"))
+    a, b, c0, c1, c2 = sgd_moments(d, length, noise, prior)
+    label = noise + prior * d
+    trace_, square, kept = mp.mpf(0), mp.mpf(0), []
+    for _ in range(inputs["steps"]):
+        one = (d + 2) * (c0 - 2 * c1 * trace_ + c2 * square) + d * noise * b * d
+        mean = a * a * d - 2 * a * b * trace_ + b * b * square
+        pushed = one / batch + (1 - mp.mpf(1) / batch) * mean
+        square += 2 * rate * (a * trace_ - b * square) + rate**2 * pushed
+        trace_ += rate * (a * d - b * trace_)
+        kept.append((trace_, square))
+    # the mean of the last layers: E tr Gamma_s^T Gamma_t for s < t, by the mean step from s on
+    tail = kept[len(kept) - inputs["tail"] :]
+    mean_trace = mp.fsum(t for t, _ in tail) / len(tail)
+    mean_square = mp.mpf(0)
+    for s, (first, inner) in enumerate(tail):
+        mean_square += inner
+        for _ in tail[s + 1 :]:
+            inner += rate * (a * first - b * inner)
+            mean_square += 2 * inner
+    mean_square /= len(tail) ** 2
+    return {
+        "floor": label - a * a * d / b,
+        "largest_stable_rate": 2 * b / ((d + 2) * c2 / batch + (1 - mp.mpf(1) / batch) * b * b),
+        "risk": label - 2 * a * trace_ + b * square,
+        "tail_average_risk": label - 2 * a * mean_trace + b * mean_square,
+    }
+
+
+def context_moments(task, noise, length):
+    """E h and E h h^T of a context's features, which are the mean of `length` independent ones of one example each."""
+    d = len(task)
+    first, second = mp.zeros(d + 1, 1), mp.zeros(d + 1)
+    for weight, values in nodes_of([3] * (d + 1)):
+        y = mp.fdot(task, values[:d]) + mp.sqrt(noise) * values[d]
+        one = mp.matrix([y * x for x in values[:d]] + [y * y])
+        first += weight * one
+        second += weight * one * one.T
+    return first, second / length + (1 - mp.mpf(1) / length) * first * first.T
+
+
+def pool_of(tasks, noise, length):
+    """E w h^T, E h h^T and E y^2 over weighted tasks."""
+    d = len(tasks[0][1])
+    answers, features, label = mp.zeros(d, d + 1), mp.zeros(d + 1), mp.mpf(0)
+    for weight, task in tasks:
+        first, second = context_moments(task, noise, length)
+        answers += weight * mp.matrix(task) * first.T
+        features += weight * second
+        label += weight * (mp.fdot(task, task) + noise)
+    return answers, features, label
+
+
+def task_pool(inputs):
+    noise, prior, length = mp.mpf(inputs["noise_variance"]), mp.mpf(inputs["task_variance"]), inputs["examples"]
+    rows = matrix(inputs["tasks"])
+    tasks = [(mp.mpf(1) / rows.rows, [rows[k, i] for i in range(rows.cols)]) for k in range(rows.rows)]
+    fresh = [(weight, [mp.sqrt(prior) * x for x in values]) for weight, values in nodes_of([3] * rows.cols)]
+    answers, features, label = pool_of(tasks, noise, length)
+    layer = answers * features**-1
+    new_answers, new_features, new_label = pool_of(fresh, noise, length)
+
+    def error(a, b, square):
+        return square - 2 * trace(layer * a.T) + trace(layer * b * layer.T)
+
+    return {"seen": error(answers, features, label), "fresh": error(new_answers, new_features, new_label)}
+
+
+def pool_limit(inputs):
+    d, k, length = (mp.mpf(inputs[name]) for name in ("dimension", "tasks", "examples"))
+    noise, prior = mp.mpf(inputs["noise_variance"]), mp.mpf(inputs["task_variance"])
+    signal, kappa = prior * d, k / d
+    q = d / length * (1 + noise / signal)
+    low, high = (1 - 1 / mp.sqrt(kappa)) ** 2, (1 + 1 / mp.sqrt(kappa)) ** 2
+
+    def mean(f):  # in the angle t the density's roots at the ends are smooth
+        def integrand(t):
+            x = low + (high - low) * mp.sin(t / 2) ** 2
+            return kappa * ((high - low) / 2 * mp.sin(t)) ** 2 / (2 * mp.pi * x) * f(x)
+
+        return mp.quad(integrand, mp.linspace(0, mp.pi, 9)) + max(0, 1 - kappa) * f(mp.mpf(0))
+
+    seen = mean(lambda x: x * q / (x + q))
+    fresh = mean(lambda x: 1 - 2 * x / (x + q) + (1 + q) * (x / (x + q)) ** 2)
+    return {"seen": noise + signal * seen, "fresh": noise + signal * fresh}
+
+
+def flow_course(inputs):
+    d, length = mp.mpf(inputs["dimension"]), mp.mpf(inputs["context_length"])
+    noise, prior, start = (mp.mpf(inputs[name]) for name in ("noise_variance", "task_variance", "start"))
+    a, b = prior, prior * (1 + (d + 1) / length) + noise / length
+    value = mp.sqrt(mp.sqrt(d) * start)
+
+    def slopes(_, weights):
+        v, u = weights
+        return [d * u * (a - b * v * u), v * (a - b * v * u)]
+
+    course = mp.odefun(slopes, 0, [value, start / value])
+
+    def gain(time):
+        v, u = course(time)
+        return v * u
+
+    s = gain(mp.mpf(inputs["time"]))
+    guess = mp.log(a / (b * start)) / (2 * mp.sqrt(d) * a)
+    half = mp.findroot(lambda t: gain(t) - a / b / 2, (guess, guess * mp.mpf("1.05")))
+    return {"gain": s, "risk": noise + prior * d - 2 * a * d * s + b * d * s * s, "half_time": half}
+
+
+GENERATORS = {
+    "isotropic": isotropic,
+    "pool_of_two": pool_of_two,
+    "pool_weight": pool_weight,
+    "one_pass_sgd": one_pass_sgd,
+    "task_pool": task_pool,
+    "pool_limit": pool_limit,
+    "flow_course": flow_course,
+}
 
 if __name__ == "__main__":
     mp.mp.dps = 40
