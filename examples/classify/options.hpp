@@ -51,7 +51,7 @@ struct ClassifyOptions {
   SimulationOptions simulation = {.dimension = 5, .context_length = 100, .trials = 32768};
   OutputOptions output = {};
 
-  std::int64_t context = 0;   ///< which context the boundaries are drawn for
+  std::int64_t context = 0;  ///< which context the boundaries are drawn for
 
   std::string contexts_file = {};
   std::int64_t contexts = 64;
