@@ -158,7 +158,7 @@ TEST_CASE("equal variances have the two-number recursion") {
   CHECK(worst <= 1e-12);
 }
 
-TEST_CASE("below the largest stable rate the error is bounded, and above it is not") {
+TEST_CASE("below the largest stable rate of unequal variances the error is bounded, and above it is not") {
   for (const std::int64_t batch : {1, 8}) {
     auto at = setting_of({3.0, 1.0, 0.5}, {0.1, 0.5, 2.0}, 5);
     at.batch = batch;

@@ -112,8 +112,8 @@ std::vector<Curve<T>> reference_curves(const CurveSettings<T>& settings, const s
 
   std::vector<Curve<T>> curves;
   const T unit = settings.per_dimension ? math::from_count<T>(d) : T(1);
-  const auto add = [&](std::string name, const auto& risk_at) {
-    Curve<T> curve{.name = std::move(name), .values = {}};
+  const auto add = [&](const std::string& name, const auto& risk_at) {
+    Curve<T> curve{.name = name, .values = {}};
     curve.values.reserve(lengths.size());
     for (std::size_t k = 0; k < lengths.size(); ++k) {
       T risk = lengths[k] == 0 ? nothing : risk_at(k);
