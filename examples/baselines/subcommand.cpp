@@ -153,8 +153,8 @@ void add_simulated(Table& table, const BaselineOptions& o, std::int64_t length, 
   for (const auto count : o.settings.looped) {
     add_descent("looped_" + std::to_string(count), looped_layers(spectrum, task, count));
   }
-  // four moments of its error exist
-  const bool is_least_squares_judged = length >= o.settings.dimension + 8;
+  // four moments of its error exist, and it is not 0 but for rounding
+  const bool is_least_squares_judged = length >= o.settings.dimension + 8 && task.noise_variance > 0;
   if (is_least_squares_judged) {
     setting.penalties.push_back(0);
     exacts.emplace_back("least squares", exact::least_squares_risk(length, o.settings.dimension, task));
