@@ -105,6 +105,9 @@ Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves
         "T SGD tasks: a layer of linear attention after T tasks, each seen once, at the constant "
         "learning rate that is best for T.");
   }
+  if (!settings.pretraining_tasks.empty() || !settings.sgd_tasks.empty()) {
+    table.notes.push_back("Pretraining is not simulated here: the tests of the library do that.");
+  }
   for (const auto& curve : curves) {
     table.columns.push_back({.name = curve.name, .heading = heading_of(curve.name), .decimals_as = 1});
     if (curve.standard_errors.empty()) continue;
