@@ -81,13 +81,18 @@ std::string heading_of(std::string name) {
   const bool counted = name.starts_with("layers_") || name.starts_with("looped_");
   if (counted) name = name.substr(7) + (name.starts_with("layers_") ? " layers" : " rounds");
   for (char& c : name) c = c == '_' ? ' ' : c;
-  return name == "1 layers" ? "1 layer" : name == "1 rounds" ? "1 round" : name;
+  for (const std::string plural : {"1 layers", "1 rounds", "1 tasks", "1 SGD tasks"}) {
+    if (name.starts_with(plural)) name.erase(plural.size() - 1, 1);
+  }
+  return name;
 }
 
 Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves,
                   const std::vector<std::int64_t>& lengths, const Settings& settings) {
   Table table{.name = "curves",
-              .title = "Mean squared errors of what reads a context, exact at this size",
+              .title = settings.pretraining_tasks.empty()
+                           ? "Mean squared errors of what reads a context, exact at this size"
+                           : "Mean squared errors of what reads a context, exact at this size, or means over pools",
               .columns = {{.name = "context_length", .heading = "examples"}},
               .notes = {"bayes is the floor that no reader of the context can be below; bayes limit is its limit for "
                         "large sizes.",
@@ -98,7 +103,9 @@ Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves
     table.notes.push_back(
         "K tasks, new and seen: a layer of linear attention pretrained without end on K tasks, on new "
         "tasks and on those; the mean over " +
-        std::to_string(settings.pool_draws.pools) + " drawn pools, +- its standard error.");
+        std::to_string(settings.pool_draws.pools) +
+        " drawn pools, +- its standard error. Seen tasks may have less error than bayes, which knows the prior and not "
+        "the K tasks.");
   }
   if (!settings.sgd_tasks.empty()) {
     table.notes.push_back(

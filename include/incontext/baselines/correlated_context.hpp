@@ -19,7 +19,7 @@ namespace incontext::baselines {
 ///
 /// \f[ T = \frac{1}{l^2} \mathrm{tr}\,K^2 = \frac{1}{l^2} \sum_{ij} K_{ij}^2 \f]
 ///
-///     const double correlation = baselines::squared_correlation(matrix);   // 1 / l for independent examples
+///     const double correlation = baselines::squared_correlation(correlations);   // 1 / l for independent examples
 ///
 /// Source    derived: docs/theory/baselines.md#correlated-contexts.
 /// Shapes    (correlations: l x l) -> scalar

@@ -47,10 +47,11 @@ struct DiagonalSgdState {
 /// D_ij of all of its entries obey a linear recursion of their own:
 ///
 /// \f[ n_i' = (1 - \gamma\lambda_i^2 B_i)\,n_i,\quad
-///     D_{ij}' = (1 - 2\gamma\lambda_i\lambda_j B_j)\,D_{ij} + \gamma^2\lambda_i^2\lambda_j^2\Bigl[\frac1{\beta}\Bigl(
-///     \sum_k Q_{kj} + 2 Q_{ij} + \sigma^2 B_j\Bigr) + \Bigl(1 - \frac1{\beta}\Bigr) B_j^2 D_{ij}\Bigr] \f]
+///     P_{ij}' = (1 - 2\gamma\lambda_i\lambda_j B_j)\,P_{ij} + \gamma^2\lambda_i^2\lambda_j^2\Bigl[\frac1{\beta}\Bigl(
+///     \sum_k Q_{kj} + 2 Q_{ij} + \sigma^2 B_j\Bigr) + \Bigl(1 - \frac1{\beta}\Bigr) B_j^2 P_{ij}\Bigr] \f]
 ///
-/// with the batch beta, Q_kj = E (u - Theta g)_k^2 g_j^2, and the risk is that of the best layer plus sum_ij D_ij B_j.
+/// with the batch beta, Q_kj = E (u - Theta g)_k^2 g_j^2, and the risk is that of the best layer plus sum_ij P_ij B_j.
+/// H = diag(lambda), Theta = H^{1/2} Gamma H^{1/2}, u = H^{1/2} w, g = H^{-1/2} h, A_i = E u_i g_i, B_j = E g_j^2.
 /// A step takes d^3 multiplications.
 ///
 ///     baselines::DiagonalSgd<double> sgd(
@@ -59,7 +60,7 @@ struct DiagonalSgdState {
 ///
 /// Source    the setting: Wu et al., arXiv 2310.08391, with equal task variances; the recursion derived:
 ///           docs/theory/baselines.md#any-diagonal-covariance. Where all variances are equal OnePassSgd is faster.
-/// Units     learning rates: label units squared over input units to the fourth power, inverse; the risk: label units
+/// Units     learning rates: 1 over (label units squared times input units to the fourth power); the risk: label units
 ///           squared, with the query's noise.
 /// Domain    1 <= d <= 1000; input and task variances > 0, noise_variance >= 0; context_length and batch >= 1.
 /// Limits    equal variances: OnePassSgd.

@@ -39,11 +39,12 @@ struct FlowSetting {
 ///         {.dimension = 20, .context_length = 40, .task = variances, .start = 1e-3});
 ///     const double when = course.half_time(), error = course.risk(2 * when);
 ///
-/// Source    the logistic law with infinite context: Zhang, Frei and Bartlett, arXiv 2306.09927, prove the limit, Zhang
-///           et al., arXiv 2501.16265, the course for this layer; with a finite context derived:
-///           docs/theory/baselines.md#course-of-gradient-flow.
-/// Units     time: 1 over label units squared, because inputs have variance 1; for inputs of variance c, gains and
-///           times are c times theirs. gain: 1 over squared input units.
+/// Source    Zhang et al., arXiv 2501.16265, at finite context length without label noise (read in summaries that quote
+///           the formula); Zhang, Frei and Bartlett, arXiv 2306.09927, prove the limit of long training; label noise
+///           added here: docs/theory/baselines.md#course-of-gradient-flow.
+/// Units     time: 1 over label units squared, because inputs have variance 1; for inputs of variance c put c psi^2 for
+///           task_variance and c s_0 for start: the results are c times that layer's gain, at c times its time. gain: 1
+///           over squared input units.
 /// Domain    dimension and context_length >= 1, noise_variance >= 0, task_variance > 0, start > 0; times >= 0.
 /// Limits    time -> infinity: a/b, the best layer; start = a/b: nothing moves.
 /// Errors    std::invalid_argument for sizes, std::domain_error for values.
@@ -80,7 +81,8 @@ class FlowCourse {
   /// The error of the best layer.
   T floor() const { return noise_ + gain_ * dimension_ * missed_ / curvature_; }
 
-  /// When the gain is half of what it will be. Negative where the start is beyond that.
+  /// When the gain is half of what it will be; negative for a start between half and all of it. A start of a/b or more
+  /// never is at half: std::domain_error.
   T half_time() const { return time_at(T(0.5)); }
   /// When the gain is the given part of what it will be.
   ///

@@ -129,7 +129,7 @@ T two_task_pool_weight(std::int64_t examples, std::int64_t dimension, const Task
 /// independent competitors. In contexts that are drawn, the weight turns from 1 to 0 where log k passes the information
 /// (mutual_information).
 ///
-///     const double weight = baselines::right_task_weight(inputs, labels, right, variances, 1e15).value;
+///     const double weight = baselines::right_task_weight(inputs, labels, right_task, variances, 1e15).value;
 ///
 /// Source    derived: docs/theory/baselines.md#many-tasks.
 /// Shapes    (inputs: l x d, labels: l, right_task: d, task, pool_size) -> scalar

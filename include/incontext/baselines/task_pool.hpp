@@ -73,9 +73,10 @@ TaskMoments<T> normal_task_moments(const numerics::Matrix<T>& task_covariance,
 template <Real T>
 numerics::Matrix<T> best_layer(const TaskMoments<T>& moments) {
   const Eigen::LDLT<numerics::Matrix<T>> factor(moments.features);
-  if (!(factor.vectorD().minCoeff() > T(0))) {
+  const T rounding = T(64) * std::numeric_limits<T>::epsilon() * moments.features.diagonal().maxCoeff();
+  if (!(factor.vectorD().minCoeff() > rounding)) {
     throw_domain_error("best_layer", "features is singular", T(factor.vectorD().minCoeff()),
-                       "tasks or noise that are not 0");
+                       "noise, or two different tasks");
   }
   return factor.solve(moments.answers.transpose()).transpose();
 }
@@ -125,7 +126,7 @@ struct PoolErrors {
 ///           here, and tasks that are 1/sqrt(d) of theirs.
 /// Shapes    tasks: k x d, a task per row.
 /// Units     of TaskVariances.
-/// Domain    k >= 1, d >= 1, finite tasks; variances >= 0; labels that are not all 0.
+/// Domain    k >= 1, d >= 1, finite tasks; variances >= 0; labels that are not all 0; noise, or two different tasks.
 /// Limits    k -> infinity with tasks N(0, psi^2 I): both errors are those of one layer of gradient descent,
 ///           optimal_layers.
 /// Errors    std::invalid_argument for shapes and examples, std::domain_error for values.
@@ -247,6 +248,10 @@ PoolErrors<T> TaskPool<T>::errors(std::int64_t examples) const {
   const Array gain = eigenvalues_ / spread;
   const Array border = twice * lean_ / spread;
   const T schur = twice * (label_square_ - (lean_ * border).sum());
+  if (!(schur > T(64) * std::numeric_limits<T>::epsilon() * twice * label_square_)) {
+    throw_domain_error("TaskPool::errors", "the features of the pool are linearly dependent", schur,
+                       "noise, or two different tasks");
+  }
   // Gamma = (diag(gain) - last border^T, last)
   const Array last = (lean_ - gain * twice * lean_) / schur;
   const T last_square = (last * last).sum();

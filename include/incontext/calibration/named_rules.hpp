@@ -9,7 +9,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 
-/// The temperature rules of deployed models by name, each as one inverse temperature: the factor on the scores
+/// The temperature rules of deployed models, and of a paper, by name, each as one inverse temperature: the factor on the scores
 /// q.k / sqrt(d) before softmax. A rule that multiplies the queries alone is that factor; one that multiplies queries
 /// and keys is its square. `row_length` is the number of keys that a query sees, itself included, so that a query at
 /// position p, counted from 0, has p + 1.

@@ -26,8 +26,8 @@ namespace incontext::laws {
 ///     a - b = \frac{1 - e^{-g}}{1 + (n-1) e^{-g}},\quad g = \phi(1) - \phi(1 - \delta) \f]
 ///
 /// a is a token's weight on itself and b that on each other. The ratio of the two eigenvalues of the tokens' Gram
-/// matrix is multiplied by k, which is below 1 for positive residuals and finite scores: every depth brings the tokens
-/// together, and the map says how fast. For softmax at inverse temperature gamma log n and n -> infinity a layer keeps
+/// matrix is multiplied by k, which is below 1 for residuals >= 0 and finite scores: every layer brings the tokens
+/// together, unless their sum is 0, and the map says how fast. For softmax at inverse temperature gamma log n and n -> infinity a layer keeps
 /// the tokens apart if gamma delta > 1, and makes them one if it is less.
 ///
 ///     const scoring::Softmax<double> map{1 / (2 * std::log(512.0))};                       // gamma = 2

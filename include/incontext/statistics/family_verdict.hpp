@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,8 @@ namespace incontext::statistics {
 /// values only: family_wise_bound, if all have many.
 ///
 /// \f[ P(|T_{n-1}| > \mathrm{bound}) = \alpha / m,\quad n = \min_i n_i \f]
+///
+/// alpha is the level, m the number of tested members, n_i the number of values behind member i.
 ///
 /// Source    derived: docs/theory/statistics.md#comparisons.
 /// Errors    std::domain_error for a level that is no probability.
@@ -62,11 +63,10 @@ inline FamilyVerdict judge(std::vector<Comparison>& family, double level) {
     const Agreement& agreement = one.agreement;
     whole.tested += one.is_tested && agreement.excess >= 0 ? 1 : 0;
     if (one.verdict == Verdict::disagrees && one.trials < fewest_trials) {
-      char z[400];
-      std::snprintf(z, sizeof z, "%.1f", agreement.excess);
       one.verdict = Verdict::not_judged;
-      one.agreement.reason = "z = " + std::string(z) + ", but the mean of " + std::to_string(one.trials) +
-                             " trials may not be normal: at least " + std::to_string(fewest_trials);
+      one.agreement.reason = "z = " + short_text(agreement.excess, 3) + ", but the mean of " +
+                             std::to_string(one.trials) + " trials may not be normal: at least " +
+                             std::to_string(fewest_trials);
     }
     if (one.verdict == Verdict::not_judged) continue;
     ++whole.judged;

@@ -20,6 +20,8 @@ enum class Relation { equals, differs, at_most, at_least };
 /// \f[ e_{=} = \frac{|c - t|}{|t|},\quad e_{\ne} = 10^{-3} - \frac{|c - t|}{|t|},\quad e_{\le} = \frac{c - t}{|t|},\quad
 ///     e_{\ge} = \frac{t - c}{|t|} \f]
 ///
+/// c is `computed` and t is `theory`.
+///
 /// Source    derived: docs/theory/statistics.md#relations.
 /// Limits    c = t: 0 for =, <= and >=, also at t = 0; else t = 0 counts as the least normal number in a bound, and no
 ///           other number equals it. NaN in either: infinity.

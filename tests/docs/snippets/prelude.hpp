@@ -32,6 +32,9 @@ inline const regression::Matrix<double> w = regression::Matrix<double>::Identity
 inline const baselines::OnePassSgd<double> sgd({.dimension = 20, .context_length = 40, .task = variances});
 inline const regression::Vector<double> lambda = regression::Vector<double>::Ones(20), psi = lambda;
 inline const regression::Vector<double> eigenvalues = regression::Vector<double>::Ones(20);
+inline const regression::Matrix<double> correlations = regression::Matrix<double>::Identity(40, 40);
+inline const regression::Matrix<double> inputs = regression::Matrix<double>::Random(40, 20);
+inline const regression::Vector<double> labels = regression::Vector<double>::Ones(40), right_task = eigenvalues;
 inline const std::vector<scoring::Softmax<double>> maps{{1.0}, {2.0}};
 
 inline constexpr double theory = 1.0;
