@@ -71,7 +71,7 @@ void bind_statistics(nb::module_& core) {
         room.docs("relation_excess"));
   m.def("relation_holds", &statistics::relation_holds, "relation"_a, "computed"_a, "theory"_a,
         room.docs("relation_holds"));
-  m.def("try_control", &statistics::try_control, "claimed"_a, "exact"_a, "estimate"_a, "fewest_trials"_a = 2,
+  m.def("try_control", &statistics::try_control, "claimed"_a, "exact"_a, "estimate"_a, "trials_to_tell"_a = 2,
         room.docs("try_control"));
   m.def(
       "estimate_of",

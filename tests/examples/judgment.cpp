@@ -114,7 +114,7 @@ TEST_CASE("fewer than 1000 trials do not call a theory wrong, because their mean
   CHECK_FALSE(few.agrees.has_value());
   CHECK(exit_code(few) == 3);
   CHECK(few.rows.at(0) ==
-        part("Not judged: row = 1: z = 9.0, but the mean of 999 trials may not be normal: at least 1000"));
+        part("Not judged: row = 1: z = 9, but the mean of 999 trials may not be normal: at least 1000"));
   CHECK(verdict_of({off_by(9, 1000), off_by(0)}).agrees == false);
   CHECK(verdict_of({off_by(1, 999)}).agrees == true);
 }

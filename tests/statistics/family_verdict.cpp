@@ -80,7 +80,7 @@ TEST_CASE("fewer than 1000 trials do not call a theory wrong", "[family]") {
   std::vector<Comparison> family{compare(1, off_by(9, 999)), compare(1, off_by(0))};
   const FamilyVerdict whole = judge(family, 1e-3);
   CHECK(family[0].verdict == Verdict::not_judged);
-  CHECK(family[0].agreement.reason == "z = 9.0, but the mean of 999 trials may not be normal: at least 1000");
+  CHECK(family[0].agreement.reason == "z = 9, but the mean of 999 trials may not be normal: at least 1000");
   CHECK(whole.tested == 2);
   CHECK(whole.judged == 1);
   CHECK(alone(compare(1, off_by(9, 1000))) == Verdict::disagrees);
