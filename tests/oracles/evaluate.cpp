@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,15 @@ namespace {
 const Registry& all_kinds() {
   static const Registry registry = [] {
     Registry all;
-    register_regression(all);
-    register_laws(all);
-    register_scoring(all);
-    register_attention(all);
-    register_softmax_error(all);
-    register_training(all);
-    register_baselines(all);
-    register_temperature_rules(all);
-    register_classification(all);
+    for (const auto& add :
+         {register_regression, register_laws, register_scoring, register_attention, register_softmax_error,
+          register_training, register_baselines, register_temperature_rules, register_classification}) {
+      Registry kinds;
+      add(kinds);
+      for (const auto& [kind, compute] : kinds) {
+        if (!all.emplace(kind, compute).second) throw std::logic_error("two kinds of one name: " + kind);
+      }
+    }
     return all;
   }();
   return registry;

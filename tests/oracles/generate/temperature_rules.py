@@ -61,7 +61,7 @@ def deepseek(case):
     return factor_on_scores(score=mscale * mscale)
 
 
-def ssmax(case):
+def ssmax_rule(case):
     return factor_on_scores(score=mp.mpf(case["scale"]) * mp.log(case["row_length"]) + mp.mpf(case["bias"]))
 
 
@@ -82,7 +82,7 @@ GENERATORS = {
     "longrope": longrope,
     "yarn": yarn,
     "deepseek": deepseek,
-    "ssmax": ssmax,
+    "ssmax_rule": ssmax_rule,
     "entropy_polynomial": entropy_polynomial,
 }
 

@@ -36,7 +36,7 @@ inline void register_temperature_rules(Registry& registry) {
   add("yarn", [](const Fields& in) { return yarn_inverse_temperature(in.number("factor")); });
   add("deepseek",
       [](const Fields& in) { return deepseek_inverse_temperature(in.number("factor"), in.number("mscale")); });
-  add("ssmax", [](const Fields& in) {
+  add("ssmax_rule", [](const Fields& in) {
     return scoring::SSMax<double>{in.number("scale"), in.number("bias")}.inverse_temperature(in.count("row_length"));
   });
   registry["entropy_polynomial"] = [](const Fields& in) -> Json {
