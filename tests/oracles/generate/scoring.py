@@ -374,7 +374,7 @@ GENERATORS = {
     "entmax": entmax_case,
     "hardmax": hardmax_case,
     "ratio_score": ratio_score_case,
-    "linear_attention": linear_attention_case,
+    "linear_attention_weights": linear_attention_case,
     "kernel_attention": kernel_attention_case,
     "cosformer": cosformer_case,
     "heat_schedule": heat_schedule_case,

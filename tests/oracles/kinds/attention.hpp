@@ -133,10 +133,7 @@ inline Json heat_schedule_case(const Fields& in) {
 /// Call it after register_regression. Both rooms have a kind `linear_attention`; the inputs of a case determine which is
 /// meant.
 inline void register_attention(Registry& registry) {
-  const Evaluator of_task = registry["linear_attention"];
-  registry["linear_attention"] = [of_task](const Fields& in) {
-    return of_task && in.has("task") ? of_task(in) : detail::linear_attention_case(in);
-  };
+  registry["linear_attention_weights"] = detail::linear_attention_case;
   registry["kernel_attention"] = detail::kernel_attention_case;
   registry["cosformer"] = detail::cosformer_case;
   registry["heat_schedule"] = detail::heat_schedule_case;
