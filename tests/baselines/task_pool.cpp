@@ -219,4 +219,17 @@ TEST_CASE("bad pools are refused by name") {
   CHECK(refuses<std::invalid_argument>([&] { layer_error<double>(identity(2), moments); }, {"layer.cols()"}));
 }
 
+TEST_CASE("a pool whose features are linearly dependent is refused: one task, or equal ones, without noise") {
+  const TaskVariances<double> quiet{.noise_variance = 0, .task_variance = 0.2}, noisy{0.1, 0.2};
+  const Eigen::MatrixXd one = Eigen::MatrixXd::Random(1, 5), equal = one.replicate(2, 1);
+  Eigen::MatrixXd different = equal;
+  different(1, 2) += 0.5;
+  for (const Eigen::MatrixXd& tasks : {one, equal}) {
+    CHECK(refuses<std::domain_error>([&] { TaskPool<double>(tasks, quiet).errors(12); }, {"linearly dependent"}));
+    CHECK(refuses<std::domain_error>([&] { best_layer(pool_moments<double>(tasks, 0.0, 12)); }, {"features"}));
+    CHECK(std::isfinite(TaskPool<double>(tasks, noisy).errors(12).fresh));
+  }
+  CHECK(std::isfinite(TaskPool<double>(different, quiet).errors(12).fresh));
+}
+
 }  // namespace incontext::testing::task_pool_test
