@@ -14,8 +14,9 @@ namespace incontext::examples::classify {
 
 namespace {
 
-constexpr std::int64_t kept_contexts = 512;
-constexpr std::int64_t most_tried = 20000;
+/// A context serves many queries of the last table, one of the first ones: these are costlier.
+std::int64_t kept_contexts(const ClassifyOptions& o) { return std::max<std::int64_t>(512, o.simulation.trials / 4); }
+std::int64_t most_tried(const ClassifyOptions& o) { return 16 * kept_contexts(o); }
 constexpr int vertices = 100;
 
 /// A query somewhere on the circle: the votes and the partition function that its context gives it, and its class.
@@ -82,8 +83,8 @@ struct Halves {
 Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa, std::int64_t first = 0) {
   const ClassifyOptions& o = run.options;
   Halves halves;
-  const auto is_enough = [&halves] {
-    return halves.tried >= most_tried || static_cast<std::int64_t>(halves.dense.size()) >= kept_contexts;
+  const auto is_enough = [&halves, &o] {
+    return halves.tried >= most_tried(o) || static_cast<std::int64_t>(halves.dense.size()) >= kept_contexts(o);
   };
   for (; !is_enough() && !run.simulator.stopped(); ++halves.tried) {
     const SphereContext<double> context = run.simulator.context(task, static_cast<std::uint64_t>(first + halves.tried));
@@ -96,7 +97,7 @@ Halves draw_halves(ClassifyRun& run, const SphereTask& task, double kappa, std::
     }
     halves.contexts.push_back(context);
   }
-  run.simulator.count(halves.tried, is_enough() ? halves.tried : most_tried);
+  run.simulator.count(halves.tried, is_enough() ? halves.tried : most_tried(o));
   if (halves.dense.size() < 2 && is_enough()) {
     throw_input_error("--crowding", "is reached by no context", o.crowding, "a value that some contexts reach");
   }
@@ -228,14 +229,15 @@ Table neighborhood_rates(double n, const Halves& halves, const BestNumbers& best
 /// The probability of the right class at dense and at sparse queries by sums of votes, and by attention over tokens in
 /// further contexts.
 Table attention_at_ends(ClassifyRun& run, double kappa, const BestNumbers& best) {
-  const SphereTask task = run.options.task();
+  const ClassifyOptions& o = run.options;
+  const SphereTask task = o.task();
   const double n = static_cast<double>(task.context_length);
   Table table = comparison_table("The probability of the right class there, in contexts of their own",
                                  {{"neighborhood"}, {"rule"}, parameter_column("number", "rate or c")});
   table.columns[3].heading = "votes";
   table.columns[5].heading = "attention";
-  const Halves by_votes = draw_halves(run, task, kappa, most_tried);
-  const Halves by_tokens = draw_halves(run, task, kappa, 2 * most_tried);
+  const Halves by_votes = draw_halves(run, task, kappa, most_tried(o));
+  const Halves by_tokens = draw_halves(run, task, kappa, 2 * most_tried(o));
   const auto votes_at = [](const std::vector<Query>& queries, double number, const auto& gain) {
     std::vector<double> values;
     for (const Query& one : queries) {

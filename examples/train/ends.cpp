@@ -22,9 +22,10 @@ Table ends_table(ClassificationParts& parts, const ContextRun& usual) {
                                            {.name = "rule_kappa", .heading = "rule's kappa", .digits = 4},
                                            {.name = "rule_gain", .heading = "rule's gain", .digits = 4},
                                            {.name = "cosine", .digits = 4},
-                                           {.name = "prediction_difference", .heading = "|p - p'|", .digits = 3}}),
+                                           {.name = "prediction_difference", .heading = "|p - p'|", .digits = 3},
+                                           {.name = "sensitivity_difference", .heading = "|J - J'|", .digits = 3}}),
               .key_columns = 2};
-  constexpr std::size_t keys = 8;
+  constexpr std::size_t keys = 9;
   std::array<std::optional<ClassificationOptimum>, 2> rules;
   int controls = 0;
   for (std::int64_t i = 0; i < o.seeds; ++i) {
@@ -49,7 +50,8 @@ Table ends_table(ClassificationParts& parts, const ContextRun& usual) {
     const Comparison at = compare(parts, run, head, best);
     row.insert(row.end(),
                {is_linear ? Cell{} : Cell{std::string(name(strategy))}, is_linear ? Cell{} : Cell{own.kappa}, own.gain,
-                is_linear ? Cell{} : Cell{best.kappa}, best.gain, at.cosine.mean, at.prediction_difference.mean});
+                is_linear ? Cell{} : Cell{best.kappa}, best.gain, at.cosine.mean, at.prediction_difference.mean,
+                at.sensitivity_difference.mean});
     for (Cell& cell : judged_end(parts, strategy, at)) row.push_back(std::move(cell));
     table.add_row(std::move(row));
     if (strategy != Strategy::selection || controls == 2) continue;
@@ -60,7 +62,8 @@ Table ends_table(ClassificationParts& parts, const ContextRun& usual) {
                      ", each context used once; theory: the loss of the best rule on the held-out contexts of the "
                      "simulation, which is the trained layer's, with the error of their paired difference.",
                  "Agreement is to " + short_text(100 * tolerance, 3) +
-                     "% of the loss. cosine: of dp/dx, averaged over classes; |p - p'|: distance of the predictions."};
+                     "% of the loss. cosine: of dp/dx, averaged over classes; |p - p'| and |J - J'|: distances of the "
+                     "predictions and of dp/dx."};
   if (is_linear) {
     table.notes.push_back("gain is the learning rate of gradient descent, of a layer kappa x gain x n / (n + 1).");
   } else {

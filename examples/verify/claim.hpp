@@ -84,7 +84,7 @@ struct RowGroup {
   std::vector<Key> over = {};        ///< rows, paired by `along`, whose value divides
   std::optional<double> than = {};   ///< above and below: a number
   std::vector<Key> than_rows = {};   ///< above and below: rows, paired by `along`
-  std::string than_column = {};      ///< above and below: another column of the same row
+  std::string than_column = {};      ///< above and below: another column, of the same row or of than_rows
   std::string than_error = {};       ///< its standard error
   double factor = 1;                 ///< above, below: multiplies the other value; steady: the largest ratio
   double tolerance = 0;              ///< equals: half of the last digit that the paper prints

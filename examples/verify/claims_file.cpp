@@ -200,9 +200,9 @@ RowGroup read_group(TableReader& table) {
   const bool is_trend = group.question == Question::rises || group.question == Question::falls;
   const bool pairs = !group.less.empty() || !group.over.empty() || !group.than_rows.empty();
   if (group.rows.runs.empty()) table.refuse_whole("has no 'run'");
-  const int others = (group.than ? 1 : 0) + (group.than_rows.empty() ? 0 : 1) + (group.than_column.empty() ? 0 : 1);
-  if (compares && others != 1) {
-    table.refuse_whole("above and below need one of 'than', 'than_rows' and 'than_column'");
+  const bool than_values = !group.than_rows.empty() || !group.than_column.empty();
+  if (compares && group.than.has_value() == than_values) {
+    table.refuse_whole("above and below need 'than', or 'than_rows' or 'than_column'");
   }
   if (group.question == Question::equals && !group.than) table.refuse_whole("equals needs 'than'");
   if ((is_trend || pairs || group.from || group.to) && group.along.empty()) table.refuse_whole("needs 'along'");

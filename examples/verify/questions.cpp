@@ -84,7 +84,8 @@ class Asked {
   /// What a point is compared with.
   Value other(const Point& point) {
     if (group_.than) return {*group_.than, 0, most};
-    if (group_.than_column.empty()) return paired(group_.than_rows, point);
+    if (!group_.than_rows.empty() && group_.than_column.empty()) return paired(group_.than_rows, point);
+    if (!group_.than_rows.empty()) return paired(group_.than_rows, point, group_.than_column, group_.than_error);
     const double value = number_of(rows_[point.row], group_.than_column);
     const double error = group_.than_error.empty() ? 0 : number_of(rows_[point.row], group_.than_error);
     if (std::isnan(value) || std::isnan(error)) missing_ = "a row has no " + group_.than_column;
@@ -99,13 +100,16 @@ class Asked {
   /// Errors of rows that state no count are taken to be those of many values.
   static std::int64_t count_of(const Row& row) { return row.values > 0 ? row.values : most; }
 
-  std::vector<Point> at(const std::vector<Key>& where) const {
+  std::vector<Point> at(const std::vector<Key>& where) const { return at(where, group_.value, group_.error); }
+
+  std::vector<Point> at(const std::vector<Key>& where, const std::string& column,
+                        const std::string& error_column) const {
     Selection selection = group_.rows;
     selection.where = where;
     std::vector<Point> points;
     for (const std::size_t i : selected(rows_, selection)) {
-      const double value = number_of(rows_[i], group_.value);
-      const double error = group_.error.empty() ? 0 : number_of(rows_[i], group_.error);
+      const double value = number_of(rows_[i], column);
+      const double error = error_column.empty() ? 0 : number_of(rows_[i], error_column);
       const double place =
           group_.along.empty() ? static_cast<double>(points.size()) : number_of(rows_[i], group_.along);
       if (!std::isfinite(value) || !std::isfinite(place) || !std::isfinite(error)) continue;
@@ -116,9 +120,14 @@ class Asked {
   }
 
   Value paired(const std::vector<Key>& where, const Point& point) {
+    return paired(where, point, group_.value, group_.error);
+  }
+
+  Value paired(const std::vector<Key>& where, const Point& point, const std::string& column,
+               const std::string& error_column) {
     std::optional<Value> found;
     std::size_t count = 0;
-    for (const Point& one : at(where)) {
+    for (const Point& one : at(where, column, error_column)) {
       if (one.place != point.place || rows_[one.row].command != rows_[point.row].command) continue;
       found = one.value;
       ++count;

@@ -371,6 +371,10 @@ TEST_CASE("rows are compared with rows at the same place, by the sum of their er
   claim.groups[0].factor = 3;
   CHECK(finding(2, 1).state == State::rejected);
   claim.groups[0].factor = 1;
+  claim.groups[0].than_column = "theory";  // of the other row, not of the same
+  CHECK(finding(2, 1).text == part("closest at x 1: 2 ± 0.01 against 1"));
+  CHECK(finding(2, 1).text.find("against 1 ±") == std::string::npos);
+  claim.groups[0].than_column = "";
   claim.groups[0].over = {{"map", "other"}};
   claim.groups[0].than_rows = {};
   claim.groups[0].than = 1.9;

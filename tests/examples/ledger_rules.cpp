@@ -173,7 +173,7 @@ TEST_CASE("a claims file is read, and what is wrong in it is named with its line
   CHECK(refusal(head + rows + "colour = 1\n") == part("file.toml, line 17: p/a, rows: has an unknown key 'colour'"));
   CHECK(refusal(head + rows + "role = \"judge\"\n") ==
         part("'role' is none of paper, exact, control, identity, addition"));
-  CHECK(refusal(head + rows + "question = \"above\"\n") == part("need one of 'than', 'than_rows' and 'than_column'"));
+  CHECK(refusal(head + rows + "question = \"above\"\n") == part("need 'than', or 'than_rows' or 'than_column'"));
   CHECK(refusal(head + rows + "question = \"rises\"\n") == part("needs 'along'"));
   CHECK(refusal(head + rows + "question = \"steady\"\n") == part("steady needs a 'factor' above 1"));
   CHECK(refusal(head + rows + "where = { n = [1] }\n") == part("'n' is neither text nor number"));
