@@ -2,6 +2,9 @@
 find_program(INCONTEXT_DOXYGEN doxygen)
 find_path(INCONTEXT_MATHJAX MathJax.js PATHS /usr/share/javascript/mathjax /usr/share/mathjax NO_DEFAULT_PATH)
 mark_as_advanced(INCONTEXT_DOXYGEN INCONTEXT_MATHJAX)
+if(NOT EXISTS "${PROJECT_SOURCE_DIR}/docs")
+  return()  # Python's source archive has no docs
+endif()
 if(INCONTEXT_DOXYGEN)
   set(INCONTEXT_REFERENCE "${PROJECT_BINARY_DIR}/docs")
   configure_file("${PROJECT_SOURCE_DIR}/docs/doxygen/Doxyfile.in" "${INCONTEXT_REFERENCE}/Doxyfile" @ONLY)

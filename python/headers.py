@@ -161,12 +161,28 @@ def examples(root: pathlib.Path) -> dict[str, str]:
     return found
 
 
+# what becomes of C++'s exceptions and types in Python
+IN_PYTHON = {
+    "std::invalid_argument": "ValueError",
+    "std::domain_error": "ValueError",
+    "std::runtime_error": "RuntimeError",
+    "std::bad_alloc": "MemoryError",
+    "std::vector": "list",
+    "std::array": "tuple",
+    "numerics::QuadratureError": "laws.QuadratureError",
+}
+
+
 def readable(text: str) -> str:
-    """Doxygen's formula marks as TeX's, without lines of C++ and remarks about files of the repository."""
+    """Doxygen's formula marks as TeX's and Python's errors in the place of C++'s, without lines of C++."""
     formula = r"(\\f\[.*?\\f\])"  # whose own lines are indented, too
     parts = re.split(formula, text, flags=re.S)
-    text = "".join(part if k % 2 else re.sub(r"^ {4}\S.*\n?", "", part, flags=re.M) for k, part in enumerate(parts))
+    text = "".join(part if k % 2 else re.sub(r"^ {4,9}\S.*\n?", "", part, flags=re.M) for k, part in enumerate(parts))
     text = text.replace(r"\f[", "$$").replace(r"\f]", "$$").replace(r"\f$", "$")
+    for name, word in IN_PYTHON.items():
+        text = text.replace(name, word)
+    text = re.sub(rf"\b({'|'.join(sorted(set(ROOMS.values())))})::", r"\1.", text)
+    text = re.sub(r"^Runs on .*\n?(?:^ {4,}.*\n?)*", "", text, flags=re.M)
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 

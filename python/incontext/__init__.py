@@ -11,10 +11,14 @@
 The modules are the rooms of the C++ library: regression, laws, scoring, classification, baselines, training, simulate,
 statistics and calibration. incontext.baselines(...) gives the reference curves of a figure, exactly;
 incontext.calibrate(scores) says what the attention heads of a model do.
-Names, defaults and errors are those of C++: ValueError for std::invalid_argument, ArithmeticError for
-std::domain_error, with the same message.
+Names, defaults and errors are those of C++: ValueError for std::invalid_argument and std::domain_error, with the same
+message.
 """
 from __future__ import annotations
+
+from functools import partial
+from types import ModuleType
+from typing import Any
 
 from . import _editions
 
@@ -26,4 +30,24 @@ from .calibration import calibrate  # noqa: E402
 
 __all__ = ["baselines", "calibrate", "calibration", "classification", "laws", "regression", "scoring", "simulate",
            "statistics", "training"]
-__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`__version__`, which CMakeLists.txt defines and the installed package's metadata has."""
+    if name != "__version__":
+        raise AttributeError(f"module 'incontext' has no attribute {name!r}")
+    from importlib.metadata import version
+
+    return version("incontext")
+
+
+def _own_names(room: ModuleType) -> list[str]:
+    """What dir() shows of a room: its own classes and functions, without what it imports."""
+    name = room.__name__.rpartition(".")[2]
+    homes = (room.__name__, f"incontext._core.{name}", f"incontext._simulate.{name}")
+    return sorted(key for key, value in vars(room).items()
+                  if not key.startswith("_") and getattr(value, "__module__", None) in homes)
+
+
+for _room in (baselines, calibration, classification, laws, regression, scoring, simulate, statistics, training):
+    setattr(_room, "__dir__", partial(_own_names, _room))

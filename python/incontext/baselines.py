@@ -159,7 +159,7 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
         dimension.
         pretraining_tasks: numbers of tasks that a layer is pretrained on without end, averaged over so many pools, drawn
         from pool_seed. sgd_tasks: numbers of tasks, each seen once, after which SGD on a layer ends.
-    Raises ValueError for sizes and ArithmeticError for variances out of range, with the name of the argument.
+    Raises ValueError for sizes and variances out of range, with the name of the argument.
     """
     given = numpy.atleast_1d(numpy.asarray(context_length))
     if given.ndim != 1 or given.size == 0 or not numpy.array_equal(given, numpy.floor(given)):

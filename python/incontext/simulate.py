@@ -5,7 +5,7 @@ is True for a bar of tqdm or a function of (done, planned, seconds). Ctrl-C ends
 """
 from __future__ import annotations
 
-from typing import Any, Iterable, TypeVar
+from typing import Any, Callable, Iterable, TypedDict, TypeVar
 
 from ._simulate.simulate import *  # noqa: F403
 from ._record import Choice, Record
@@ -23,6 +23,18 @@ class Device(Choice):
     openmp = 2
     tbb = 3
     cuda = 4
+
+
+class RunOptions(TypedDict, total=False):
+    """The keywords that every simulation takes, as type checkers see them."""
+
+    seed: int
+    trials: int
+    relative_error: float
+    device: Device | str
+    threads: int
+    gpu: int
+    progress: bool | Callable[[int, int, float], object] | None
 
 
 class Estimator(Choice):

@@ -312,8 +312,12 @@ def population_loss(parameters: RegressionParameters | str, fixed: Attention | N
     return loss
 
 
+def _made(kind: type[Any], settings: dict[str, Any]) -> Any:
+    return kind(**settings)
+
+
 class _Sampled:
-    """What the three kinds of training have in common."""
+    """What all kinds of training on sampled batches have in common."""
 
     _core: Any  # _core.training.SampledTraining
     _settings: dict[str, Any]
@@ -328,6 +332,10 @@ class _Sampled:
 
     def _repr_html_(self) -> str:
         return fields_html(type(self).__name__, self._settings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as what it was made with: the batches of a step depend on nothing else."""
+        return _made, (type(self), self._settings)
 
     @property
     def initial(self) -> Any:

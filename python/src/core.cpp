@@ -3,12 +3,12 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <map>
 #include <stdexcept>
 
 #include "docstrings.hpp"
+#include "parallel.hpp"
 
 namespace incontext::python {
 
@@ -40,21 +40,6 @@ bool is_plain_number(nb::handle object) { return PyFloat_Check(object.ptr()) || 
 struct Operand {
   const double* data;
   std::vector<std::int64_t> strides;
-};
-
-/// Lets Ctrl-C end a long loop.
-class Interrupts {
- public:
-  void check() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    next_ = now + std::chrono::milliseconds(50);
-    const nb::gil_scoped_acquire lock;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  }
-
- private:
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
 };
 
 nb::object result_number(const Result& result, std::size_t k, double value) {
@@ -93,8 +78,8 @@ std::vector<Operand> operands(const nb::list& broadcast, std::size_t dimensions)
 }  // namespace
 
 nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs, const Evaluate& function) {
-  std::vector<double> in(inputs.size()), out(result.size);
   if (std::all_of(inputs.begin(), inputs.end(), is_plain_number)) {
+    std::vector<double> in(inputs.size()), out(result.size);
     for (std::size_t k = 0; k < in.size(); ++k) in[k] = nb::cast<double>(inputs[k]);
     {
       const nb::gil_scoped_release unlocked;
@@ -116,27 +101,19 @@ nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs,
   const std::vector<Operand> views = operands(broadcast, shape.size());
   nb::list outputs;
   std::vector<double> numbers(static_cast<std::size_t>(count) * result.size);
-  {
-    const nb::gil_scoped_release unlocked;
-    Interrupts interrupts;
-    std::vector<std::int64_t> index(shape.size());
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::size_t k = 0; k < views.size(); ++k) {
-        std::int64_t offset = 0;
-        for (std::size_t a = 0; a < shape.size(); ++a) offset += index[a] * views[k].strides[a];
-        in[k] = views[k].data[offset];
-      }
-      function(in.data(), out.data());
-      for (std::size_t k = 0; k < out.size(); ++k) {
-        numbers[k * static_cast<std::size_t>(count) + static_cast<std::size_t>(i)] = out[k];
-      }
-      for (std::size_t a = shape.size(); a-- > 0;) {
-        if (++index[a] < shape[a]) break;
-        index[a] = 0;
-      }
-      interrupts.check();
+  for_each_element(count, [&](std::int64_t i) {
+    thread_local std::vector<double> arguments, one;  // an allocation takes longer than the cheapest formula
+    arguments.resize(views.size());
+    one.resize(result.size);
+    for (std::size_t k = 0; k < views.size(); ++k) {
+      std::int64_t offset = 0, rest = i;
+      for (std::size_t a = shape.size(); a-- > 0; rest /= shape[a]) offset += rest % shape[a] * views[k].strides[a];
+      arguments[k] = views[k].data[offset];
     }
-  }
+    function(arguments.data(), one.data());
+    for (std::size_t k = 0; k < one.size(); ++k)
+      numbers[k * static_cast<std::size_t>(count) + static_cast<std::size_t>(i)] = one[k];
+  });
   if (shape.empty()) return scalar_result(result, {numbers.begin(), numbers.end()});
   for (std::size_t k = 0; k < result.size; ++k) {
     const bool whole = (result.whole >> k & 1U) != 0 || result.is_choice;
@@ -185,6 +162,7 @@ struct Form {
       } else if (parameter.fallback) {
         inputs.push_back(nb::float_(*parameter.fallback));
       } else {
+        refuse_unknown(keywords);  // a misspelt name is the cause
         throw nb::type_error((name + "() is missing the argument '" + parameter.name + "'").c_str());
       }
     }
@@ -205,6 +183,11 @@ struct Form {
   void append(std::vector<nb::object>& inputs, const Parameter& parameter, const nb::object& value) const {
     if (parameter.records.empty()) {
       const bool named = parameter.choices != nullptr && nb::isinstance<nb::str>(value);
+      if (!named && (value.is_none() || nb::isinstance<nb::str>(value))) {  // of which NumPy would make a number
+        throw nb::type_error((name + "(): " + parameter.name + " must be a number or an array of numbers, and is " +
+                              nb::repr(value).c_str())
+                                 .c_str());
+      }
       inputs.push_back(named ? python_class(parameter.choices)(value) : value);
       return;
     }

@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <stdexcept>
+#include <string>
 #include <typeinfo>
 
 #include "core.hpp"
@@ -13,12 +14,15 @@ NB_MODULE(_core, m) {
   using namespace incontext::python;
   // Classes of the Python half that conversions look up are kept until the process ends.
   nb::set_leak_warnings(false);
-  // nanobind makes the first a ValueError and the second a RuntimeError
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
       std::rethrow_exception(thrown);
-    } catch (const std::domain_error& error) {
-      PyErr_SetString(PyExc_ArithmeticError, error.what());
+    } catch (const std::out_of_range&) {  // nanobind's IndexError
+      throw;
+    } catch (const std::logic_error& error) {  // invalid_argument and domain_error
+      const std::string text = error.what();
+      const bool is_fraction = text.find("not whole") != std::string::npos;
+      PyErr_SetString(PyExc_ValueError, (is_fraction ? text + "; numpy.round makes numbers whole" : text).c_str());
     } catch (const std::bad_cast&) {  // of nb::cast, which does not know for what
       PyErr_SetString(PyExc_TypeError, "incontext: an argument, or the result of a function, has the wrong type");
     }

@@ -102,6 +102,12 @@ void bind_flow(nb::module_& m, Room& room) {
       .def(
           "step", [](Trainer& trainer) { return train_to(trainer, trainer.steps() + 1, nb::none()).front(); },
           "One step, and what it did.")
+      .def("__reduce__",
+           [](const Trainer&) -> nb::object {
+             throw nb::type_error(
+                 "incontext.training.Trainer: a trainer holds its loss, which may be any function, and "
+                 "cannot be pickled; save() keeps its state");
+           })
       .def(
           "save",
           [](const Trainer& trainer, const std::string& path, const std::string& settings) {

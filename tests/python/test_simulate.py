@@ -201,7 +201,7 @@ def test_maps_of_the_wrong_type_are_named():
         ic.scoring.Softmax("1")(numpy.ones(3))
     with pytest.raises(TypeError, match="a parameter of map is not a number"):
         ic.regression.softmax_error_gradient(attention, task, 5, ic.scoring.Softmax([1.0, 2.0]))
-    with pytest.raises(ArithmeticError, match="temperature is not positive.*value = 0;"):
+    with pytest.raises(ValueError, match="temperature is not positive.*value = 0;"):
         ic.regression.softmax_error(attention, task, 5, ic.scoring.Softmax(0.0))
 
 

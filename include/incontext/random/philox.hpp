@@ -95,28 +95,28 @@ class LaneStream {
     const std::uint64_t mask2 = second.high ^ key_high;
     const std::uint64_t word3 = second.low;
 
-    using Pack = detail::Pack<W>;
-    for (int at = 0; at < W; at += Pack::stride) {
-      auto c0 = Pack::exclusive_or(Pack::load(round2_high_ + at), mask0);
-      auto c1 = Pack::load(round2_low_ + at);
-      auto c2 = Pack::exclusive_or(Pack::load(round1_ + at), mask2);
-      auto c3 = Pack::broadcast(word3);
+    using Products = detail::Products<W>;
+    for (int at = 0; at < W; at += Products::stride) {
+      auto c0 = Products::exclusive_or(Products::load(round2_high_ + at), mask0);
+      auto c1 = Products::load(round2_low_ + at);
+      auto c2 = Products::exclusive_or(Products::load(round1_ + at), mask2);
+      auto c3 = Products::broadcast(word3);
       std::uint32_t k0 = key_low;
       std::uint32_t k1 = key_high;
       for (int round = 2; round < 10; ++round) {
         k0 += weyl0;
         k1 += weyl1;
-        const auto product0 = Pack::multiply(c0, multiplier0);
-        const auto product1 = Pack::multiply(c2, multiplier1);
-        c0 = Pack::mix(product1, c1, k0);
-        c2 = Pack::mix(product0, c3, k1);
+        const auto product0 = Products::multiply(c0, multiplier0);
+        const auto product1 = Products::multiply(c2, multiplier1);
+        c0 = Products::mix(product1, c1, k0);
+        c2 = Products::mix(product0, c3, k1);
         c1 = product1;
         c3 = product0;
       }
-      Pack::store(&out[0][at], c0);
-      Pack::store(&out[1][at], c1);
-      Pack::store(&out[2][at], c2);
-      Pack::store(&out[3][at], c3);
+      Products::store(&out[0][at], c0);
+      Products::store(&out[1][at], c1);
+      Products::store(&out[2][at], c2);
+      Products::store(&out[3][at], c3);
     }
   }
 

@@ -33,7 +33,7 @@ INCONTEXT_HD inline WideProduct wide_product(std::uint32_t a, std::uint32_t b) {
 }
 
 /// One lane, in plain C++, for GPU threads and for machines without the instructions below.
-struct ScalarPack {
+struct OneProduct {
   static constexpr int stride = 1;
   INCONTEXT_HD static WideProduct load(const std::uint64_t* from) { return broadcast(*from); }
   INCONTEXT_HD static WideProduct broadcast(std::uint64_t value) { return {static_cast<std::uint32_t>(value), 0}; }
@@ -60,12 +60,12 @@ constexpr int vector_bytes = 16;
 /// `count` vectors of 64-bit lanes side by side: the lower halves of two fill one vector of 32-bit words. The vector
 /// size is a template argument, so that the sizes are types of their own.
 template <int count, int = vector_bytes>
-struct VectorPack {
+struct VectorProducts {
   static constexpr int width = vector_bytes / 8;
   static constexpr int stride = count * width;
   typedef std::uint64_t Wide __attribute__((vector_size(vector_bytes)));
   typedef std::uint32_t Narrow __attribute__((vector_size(vector_bytes)));
-  struct Lanes {
+  struct Words {
     Wide v[count];
   };
 
@@ -79,30 +79,30 @@ struct VectorPack {
     return (Wide)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x(b));
 #endif
   }
-  // Each vector is copied by itself: g++ copies a whole pack through the stack in halves and stalls (3 x with AVX2).
-  static Lanes load(const std::uint64_t* from) {
-    Lanes p;
+  // Each vector is copied by itself: g++ copies all of them through the stack in halves and stalls (3 x with AVX2).
+  static Words load(const std::uint64_t* from) {
+    Words p;
     for (int i = 0; i < count; ++i) __builtin_memcpy(&p.v[i], from + i * width, sizeof p.v[i]);
     return p;
   }
-  static Lanes broadcast(std::uint64_t value) {
-    Lanes p;
+  static Words broadcast(std::uint64_t value) {
+    Words p;
     for (int i = 0; i < count; ++i) p.v[i] = Wide{} + value;
     return p;
   }
-  static Lanes exclusive_or(Lanes p, std::uint64_t b) {
+  static Words exclusive_or(Words p, std::uint64_t b) {
     for (int i = 0; i < count; ++i) p.v[i] ^= b;
     return p;
   }
-  static Lanes multiply(Lanes p, std::uint32_t b) {
+  static Words multiply(Words p, std::uint32_t b) {
     for (int i = 0; i < count; ++i) p.v[i] = product(p.v[i], b);
     return p;
   }
-  static Lanes mix(Lanes p, Lanes other, std::uint64_t key) {
+  static Words mix(Words p, Words other, std::uint64_t key) {
     for (int i = 0; i < count; ++i) p.v[i] = (p.v[i] >> 32) ^ other.v[i] ^ key;
     return p;
   }
-  static void store(std::uint32_t* to, Lanes p) {
+  static void store(std::uint32_t* to, Words p) {
     for (int i = 0; i < count; i += 2) {
       const auto a = (Narrow)p.v[i];
       const auto b = (Narrow)p.v[i + 1];
@@ -122,22 +122,22 @@ struct VectorPack {
 constexpr int vectors_at_a_time = vector_bytes == 64 ? 4 : 2;
 
 template <int W, int count = vectors_at_a_time>
-constexpr auto pack_for() {
-  if constexpr (W % VectorPack<count>::stride == 0) {
-    return VectorPack<count>{};
+constexpr auto products_for() {
+  if constexpr (W % VectorProducts<count>::stride == 0) {
+    return VectorProducts<count>{};
   } else if constexpr (count > 2) {
-    return pack_for<W, count / 2>();
+    return products_for<W, count / 2>();
   } else {
-    return ScalarPack{};
+    return OneProduct{};
   }
 }
 template <int W>
-using Pack = decltype(pack_for<W>());
+using Products = decltype(products_for<W>());
 
 #else
 
 template <int W>
-using Pack = ScalarPack;
+using Products = OneProduct;
 
 #endif
 
