@@ -36,7 +36,9 @@ struct HeadSummary {
   Phase phase;
   double worst_deviation;  ///< see worst_deviation(); NaN where the scores do not vary
   double p_value;
+  double resolution;  ///< the relative deviation of these weights that would have been noticed, see judge_heads
   statistics::Verdict normal_rows;
+  std::int64_t prompts;
   bool looks_like_weights;  ///< see measure_heads
 };
 
@@ -83,7 +85,9 @@ inline HeadSummary summary_of(const HeadCalibration& head) {
           .phase = head.phase,
           .worst_deviation = head.score_stddev > 0 ? worst_deviation(head) : std::numeric_limits<double>::quiet_NaN(),
           .p_value = head.p_value,
+          .resolution = head.resolution,
           .normal_rows = head.normal_rows,
+          .prompts = head.prompts,
           .looks_like_weights = head.looks_like_weights};
 }
 
