@@ -37,7 +37,7 @@ INCONTEXT_RECORD(incontext::calibration::JudgedQuantity, "calibration", "JudgedQ
                  effect.deviation, effect.deviation_error, effect.within, effect.resolution, conclusion)
 INCONTEXT_CHOICE(incontext::calibration::LongerRowLaw, "calibration", "LongerRowLaw")
 INCONTEXT_RECORD(incontext::calibration::LongerRowRule, "calibration", "LongerRowRule", name, law, needles,
-                 choice_error, error, entropy, largest_weight)
+                 choice_error, choice_noise, error, entropy, largest_weight)
 INCONTEXT_RECORD(incontext::calibration::Advice, "calibration", "Advice", layer, head, held, reason, rule, error,
                  next_rule, next_error, lengths, inverse_temperature)
 INCONTEXT_RECORD(incontext::calibration::RowWeights, "calibration", "RowWeights", entropy, largest_weight)

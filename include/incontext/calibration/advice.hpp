@@ -22,7 +22,7 @@ namespace incontext::calibration {
 /// It says what can be held, and not that holding it helps: whether a model becomes better by it is a question to its
 /// task.
 ///
-/// Units     errors relative to the measured value, inverse temperatures in one over those of the scores.
+/// Units     errors as LongerRowRule::error, inverse temperatures in one over those of the scores.
 struct Advice {
   std::int64_t layer = 0;
   std::int64_t head = 0;
@@ -38,7 +38,7 @@ struct Advice {
 
 /// A rule that misses the weights of longer rows by more than this is no ground for a temperature.
 ///
-/// Units     relative to the measured value.
+/// Units     as LongerRowRule::error.
 inline constexpr double largest_rule_error = 0.1;
 
 /// The lowest inverse temperature above 1 at which sampled rows that become `length` long have the quantity at `target`,
@@ -79,7 +79,9 @@ inline double own_scores_temperature(const std::vector<std::vector<double>>& sam
 namespace detail {
 
 inline std::string percent(double relative) {
-  return short_text(100 * relative, 100 * relative >= 100 ? 3 : 2) + "%";
+  const double percent = 100 * relative;
+  const bool has_decimals = percent < 9.95;
+  return short_text(has_decimals ? percent : std::round(percent), has_decimals ? 2 : 6) + "%";
 }
 
 /// The mean largest weight of the sampled rows.
@@ -101,9 +103,12 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
     return "no rule predicts its longer rows: the best, " + best.name + ", is wrong by " + percent(best.error);
   }
   for (const auto* one : {&best.entropy, &best.largest_weight}) {
-    if (!statistics::is_resolved(one->effect)) {
-      return "too few rows to know: the " + one->quantity + " by the best rule, " + best.name +
-             ", may be wrong by " + percent(std::max(one->effect.within, one->effect.resolution));
+    const double scale = one == &best.entropy ? one->agreement.theory : 1;  // in nats, as the error
+    const double known = scale * std::max(one->effect.within, one->effect.resolution);
+    if (!(known <= statistics::coarsest_resolution)) {
+      return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to know: the " + one->quantity +
+             " by the best rule, " + best.name + ", may be wrong by " +
+             (one == &best.entropy ? short_text(known, 2) + " nats" : percent(known));
     }
   }
   if (best.law == LongerRowLaw::unchanged_weights) return "its weights do not change when rows become longer";

@@ -68,13 +68,17 @@ enum class LongerRowLaw { normal_scores, own_scores, unchanged_weights };
 
 /// One prediction of longer rows beside the measured ones. The rows that judge it did not choose it.
 ///
-/// Units     error relative to the measured value.
+/// It has two errors: that of the entropy H in nats, which is the relative error of e^H, a number of keys, and the relative
+/// error of the largest weight.
+///
+/// Units     dimensionless.
 struct LongerRowRule {
   std::string name;
   LongerRowLaw law;
   std::int64_t needles = 0;     ///< of own_scores
-  double choice_error = 0;      ///< the larger relative error of entropy and largest weight in the rows that choose
-  double error = 0;             ///< the same in the rows that judge
+  double choice_error = 0;      ///< the sum of the two errors, in the rows that choose
+  double choice_noise = 0;      ///< the standard error of that
+  double error = 0;             ///< the larger one, in the rows that judge
   JudgedQuantity entropy = {};  ///< in the rows that judge
   JudgedQuantity largest_weight = {};
 };
@@ -85,7 +89,7 @@ struct LongerRowRule {
 struct LongerRows {
   std::vector<LongerRowRule> rules = {};  ///< empty where the rows are too few
   std::size_t best = 0;                   ///< the rule that the first half of the groups chooses
-  std::size_t next = 0;                   ///< the one that comes after it
+  std::size_t next = 0;                   ///< of the others, the one with the least error in that half
   bool rows_grow = false;                 ///< whether the shorter rows are those of earlier queries, not cut ones
   std::vector<std::vector<double>> sample = {};  ///< at most 64 of the longer rows, the scores of each in descending order
 };
@@ -133,14 +137,10 @@ void visit_rows(std::span<const ScoreArray> prompts, const MeasurementOptions& o
   VisitedRows<Visit>(prompts, options, visit).read();
 }
 
-inline constexpr std::int64_t needle_counts[] = {0, 1, 2, 4};
+/// The numbers of needles that are tried. If every score is one, the weights do not change.
+inline constexpr std::int64_t needle_counts[] = {std::numeric_limits<std::int64_t>::max(), 0, 1, 2, 4};
 inline constexpr std::size_t most_needles = 4;
-
-/// The k-th rule after that of normal scores, and its number of needles.
-inline std::int64_t needles_of_rule(std::size_t rule) {
-  return rule < std::size(needle_counts) ? needle_counts[rule] : std::numeric_limits<std::int64_t>::max();
-}
-inline constexpr std::size_t own_rules = std::size(needle_counts) + 1;
+inline constexpr std::size_t own_rules = std::size(needle_counts);
 
 /// Means over the rows of a group: one prompt, or one batch of the rows of the only prompt.
 struct LongerRowGroup {
@@ -263,7 +263,7 @@ inline std::vector<LongerRowGroup> longer_row_groups(std::span<const ScoreArray>
       put_needles_first(short_row, most_needles);
       const double longer = n * std::exp(group.log_long - group.log_short);
       for (std::size_t rule = 0; rule < own_rules; ++rule) {
-        add(group.predicted[rule], continued_row(short_row, needles_of_rule(rule), longer, 1));
+        add(group.predicted[rule], continued_row(short_row, needle_counts[rule], longer, 1));
       }
     }
     if (const auto g = plan.long_group[prompt][i]; g >= 0) {
@@ -331,16 +331,23 @@ inline statistics::Agreement longer_row_agreement(const std::vector<LongerRowGro
 
 }  // namespace detail
 
-/// Predicts the longer half of a head's rows from its shorter rows by every rule. Half of the groups of rows choose the
-/// rule, and the other half judges it.
+/// A rule is not preferred to a simpler one for a smaller error than this.
 ///
-/// The rules are: normal scores of the shorter rows' standard deviation (NormalRows); the row's own scores with 0, 1, 2
-/// or 4 needles that stay single (continued_row); and weights that do not change. Longer rows are those with more than
+/// Units     as LongerRowRule::error.
+inline constexpr double least_better = 0.01;
+
+/// Predicts the longer half of a head's rows from its shorter rows by every rule. Half of the groups of rows choose the
+/// rule, and the other half judges it. Chosen is the simplest rule, the first in their order, whose error is not larger
+/// than the least by more than its standard error (the one-standard-error rule), or by least_better.
+//////
+/// The rules are, in this order: weights that do not change; normal scores of the shorter rows' standard deviation
+/// (NormalRows); and the row's own scores with 0, 1, 2 or 4 needles that stay single (continued_row). Longer rows are those with more than
 /// half of the keys of the longest row of their prompt. Shorter rows are those of earlier queries that see a quarter to a
 /// half of its keys; where there are none, as without a causal mask, they are the first halves of the longer rows. A group
 /// is a prompt, or, if there is one prompt, a batch of rows of similar length.
 ///
-/// Source    derived: docs/theory/calibration.md#longer-rows.
+/// Source    derived: docs/theory/calibration.md#longer-rows; Breiman et al., Classification and Regression Trees (1984)
+///           section 3.4.3 for the one-standard-error rule.
 /// Shapes    prompts: one head of each
 /// Units     as LongerRows; the options' inverse temperature multiplies the scores.
 /// Domain    a head that measure_heads accepts, whose scores vary.
@@ -358,37 +365,40 @@ inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const Measure
     const auto agreement = [&](double RowWeights::*quantity, std::size_t first) {
       return detail::longer_row_agreement(groups, predicted, quantity, first);
     };
-    const auto error = [](const statistics::Agreement& one) {
-      return std::abs(one.theory - one.estimate.mean) / one.estimate.mean;
-    };
+    const auto off = [](const statistics::Agreement& one) { return std::abs(one.theory - one.estimate.mean); };
     const auto judged = judged_together({{"entropy", agreement(&RowWeights::entropy, 1)},
                                          {"largest weight", agreement(&RowWeights::largest_weight, 1)}},
                                         prompts.size() > 1 ? "prompts" : "rows");
     rule.entropy = judged[0];
     rule.largest_weight = judged[1];
-    rule.error = std::max(error(judged[0].agreement), error(judged[1].agreement));
-    rule.choice_error =
-        std::max(error(agreement(&RowWeights::entropy, 0)), error(agreement(&RowWeights::largest_weight, 0)));
+    const auto& judging = judged[1].agreement;
+    rule.error = std::max(off(judged[0].agreement), off(judging) / judging.estimate.mean);
+    const auto entropy = agreement(&RowWeights::entropy, 0), largest = agreement(&RowWeights::largest_weight, 0);
+    rule.choice_error = off(entropy) + off(largest) / largest.estimate.mean;
+    rule.choice_noise =
+        std::hypot(entropy.estimate.standard_error, largest.estimate.standard_error / largest.estimate.mean);
     result.rules.push_back(std::move(rule));
   };
-  add_rule("normal scores", LongerRowLaw::normal_scores, 0, detail::normal_longer_rows(groups));
-  for (std::size_t own = 0; own < detail::own_rules; ++own) {
+  const auto predicted_by = [&](std::size_t own) {
     std::vector<RowWeights> predicted;
     for (const auto& group : groups) predicted.push_back(group.predicted[own]);
-    const std::int64_t needles = detail::needles_of_rule(own);
-    const bool unchanged = own + 1 == detail::own_rules;
-    add_rule(unchanged      ? "unchanged weights"
-             : needles == 0 ? "own scores"
-                            : "own scores, " + std::to_string(needles) + (needles > 1 ? " needles" : " needle"),
-             unchanged ? LongerRowLaw::unchanged_weights : LongerRowLaw::own_scores, unchanged ? 0 : needles, predicted);
+    return predicted;
+  };
+  add_rule("unchanged weights", LongerRowLaw::unchanged_weights, 0, predicted_by(0));
+  add_rule("normal scores", LongerRowLaw::normal_scores, 0, detail::normal_longer_rows(groups));
+  for (std::size_t own = 1; own < detail::own_rules; ++own) {
+    const std::int64_t needles = detail::needle_counts[own];
+    const std::string name = ", " + std::to_string(needles) + (needles > 1 ? " needles" : " needle");
+    add_rule("own scores" + (needles > 0 ? name : ""), LongerRowLaw::own_scores, needles, predicted_by(own));
   }
-  std::vector<std::size_t> order(result.rules.size());
+  const auto& rules = result.rules;
+  std::vector<std::size_t> order(rules.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return result.rules[a].choice_error < result.rules[b].choice_error;
-  });
-  result.best = order[0];
-  result.next = order[1];
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rules[a].choice_error < rules[b].choice_error; });
+  const double enough = rules[order[0]].choice_error + std::max(rules[order[0]].choice_noise, least_better);
+  while (!(rules[result.best].choice_error <= enough)) ++result.best;
+  result.next = order[result.best == order[0] ? 1 : 0];
   return result;
 }
 
