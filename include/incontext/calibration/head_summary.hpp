@@ -118,7 +118,7 @@ inline std::string warning_about_law(const HeadCalibration& head) {
            "no advice.";
   }
   const double off = worst_deviation(head);
-  if (!(off >= (head.normal_rows == statistics::Verdict::agrees ? 1 : 0.1))) return {};
+  if (!(off >= (head.normal_rows == statistics::Verdict::disagrees ? 0.1 : 1))) return {};
   const std::string misses =
       "The law of normal scores misses the weights of this head by " + short_text(100 * off, 3) + " %: ";
   return misses + (off < 1 ? "these inverse temperatures are rough."
