@@ -481,7 +481,8 @@ class Calibration:
 
     def __init__(self, prompts: list[Any], options: tuple[bool, float, bool, int], progress: Any = None) -> None:
         self._measured = prompts, options
-        heads = self._core = _core.calibration.Heads(prompts, *options, progress)
+        heads: Any = _core.calibration.Heads(prompts, *options, progress)
+        self._core = heads
         self.heads: list[HeadSummary] = heads.heads()
         self.phases: list[PhaseCount] = heads.phases()
         self.masked_rows: int = heads.masked_rows
@@ -544,10 +545,12 @@ class Calibration:
     def __repr__(self) -> str:
         counts = ", ".join(f"{one.heads} {one.phase}" for one in self.phases if one.heads)
         normal = sum(one.normal for one in self.phases)
+        too_few = sum(head._rows_are().startswith("too few") for head in self.heads)
+        unresolved = f", {too_few} with too few {'rows' if self.heads[0].prompts == 1 else 'prompts'}" if too_few else ""
         like_weights = sum(head.looks_like_weights for head in self.heads)
         warning = f"; {like_weights} look like weights after softmax" if like_weights else ""
         heads = "1 head" if len(self.heads) == 1 else f"{len(self.heads)} heads"
-        return f"Calibration({heads}, {normal} with normal rows; by the scores' deviation alone: {counts}{warning})"
+        return f"Calibration({heads}, {normal} with normal rows{unresolved}; by the scores' deviation alone: {counts}{warning})"
 
     def __str__(self) -> str:
         headings = ["layer", "head", "rows to", "rows", "x", "skewness", "kurtosis", "entropy", "predicted", "keys",
@@ -581,8 +584,10 @@ def calibrate(scores: Any, *, causal: bool = False, inverse_temperature: float =
     >>> report = calibrate(numpy.random.default_rng(1).normal(0, 1, (2, 1024, 128)))
     >>> report.normal_rows.tolist()
     [[0, 0]]
-    >>> [plan.result.conclusion for plan in report.head(0, 1).plans]
-    []
+    >>> for plan in report.head(0, 1).plans:
+    ...     print(plan.result.quantity, plan.result.conclusion)
+    entropy agrees within 4.2% (would have noticed 4.8%)
+    largest weight agrees within 12% (would have noticed 14%)
     """
     report = Calibration(_as_prompts(scores), (causal, inverse_temperature, leave_out_masked_rows, threads), progress)
     if like_weights := sum(head.looks_like_weights for head in report.heads):

@@ -145,9 +145,7 @@ class Calibration {
   std::vector<calibration::PhaseCount> phases() const { return calibration::count_phases(heads_); }
 
   nb::object detail(I layer, I head, const calibration::DetailOptions& wanted) const {
-    const auto found = measured([&] {
-      return calibration::detail_of(scores_, at(layer, head), options_, wanted);
-    });
+    const auto found = measured([&] { return calibration::detail_of(scores_, at(layer, head), options_, wanted); });
     nb::dict rules;
     if (found.limits) {
       for (const auto held :
@@ -155,10 +153,10 @@ class Calibration {
         rules[nb::cast(held)] = nb::cast(found.rules[static_cast<std::size_t>(held)]);
       }
     }
-    return python_class("calibration.HeadDetail")(
-        calibration::summary_of(found.head), found.gap, found.trained_length, wanted.factors, found.lengths,
-        found.normal_law, found.held_out, found.limits, rules, calibration::warning_about_law(found.head), found.plans,
-        found.longer_rows, found.advice);
+    return python_class("calibration.HeadDetail")(calibration::summary_of(found.head), found.gap, found.trained_length,
+                                                  wanted.factors, found.lengths, found.normal_law, found.held_out,
+                                                  found.limits, rules, calibration::warning_about_law(found.head),
+                                                  found.plans, found.longer_rows, found.advice);
   }
 
   calibration::Advice advice(I layer, I head, const calibration::DetailOptions& wanted) const {
@@ -196,8 +194,8 @@ void bind_heads(nb::module_& m) {
   nb::class_<Calibration>(m, "Heads", "The heads of an array of scores; incontext.calibrate makes it.")
       .def(
           "__init__",
-          [](Calibration* self, const nb::list& prompts, bool causal, D inverse_temperature,
-             bool leave_out_masked_rows, int threads, const nb::object& progress) {
+          [](Calibration* self, const nb::list& prompts, bool causal, D inverse_temperature, bool leave_out_masked_rows,
+             int threads, const nb::object& progress) {
             calibration::MeasurementOptions options;
             options.causal = causal;
             options.inverse_temperature = inverse_temperature;

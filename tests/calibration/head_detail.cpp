@@ -105,7 +105,8 @@ std::vector<ScoreArray> arrays_of(const std::vector<incontext::testing::Head>& p
 
 TEST_CASE("the trial never agrees where the truth is outside of what it states, over seeds", "[calibration]") {
   int agreed = 0, outside = 0, outside_of_quarter = 0, wrong = 0, noticed = 0;
-  for (const PromptLaw& law : {PromptLaw{1, 0, 0}, PromptLaw{1, 0.1, 1.5}, PromptLaw{1, 0.1, 2.5}, PromptLaw{2, 0.2, 6}}) {
+  for (const PromptLaw& law :
+       {PromptLaw{1, 0, 0}, PromptLaw{1, 0.1, 1.5}, PromptLaw{1, 0.1, 2.5}, PromptLaw{2, 0.2, 6}}) {
     const auto population = law.prompts(200, 32, 77);
     const auto pool = arrays_of(population);
     for (std::uint64_t seed = 0; seed < 16; ++seed) {

@@ -177,10 +177,9 @@ TEST_CASE("the errors of several prompts are those between prompts", "[calibrati
     CHECK(bucket.rows == prompts * rows);
     CHECK(bucket.prompts == prompts);
     const auto by_prompts = bucket.full.estimate(RowStatistic::variance);
-    const auto by_rows = incontext::testing::Head{prompts * rows, row_length, together}
-                             .measured()
-                             .buckets.back()
-                             .full.estimate(RowStatistic::variance);
+    const auto by_rows =
+        incontext::testing::Head{prompts * rows, row_length, together}.measured().buckets.back().full.estimate(
+            RowStatistic::variance);
     CHECK(by_prompts.mean == Approx(by_rows.mean).epsilon(1e-12));
     squares += std::pow((by_prompts.mean - truth) / by_prompts.standard_error, 2) / trials;
     squares_by_rows += std::pow((by_rows.mean - truth) / by_rows.standard_error, 2) / trials;

@@ -76,10 +76,11 @@ TEST_CASE("a row that becomes longer is the row in which each of its other score
   CHECK(same.entropy == Approx(weights_of(row).entropy).epsilon(1e-12));
   for (double& score : row) score *= 0.7;
   CHECK(continued_row(row, 1, 70, 1).entropy == Approx([&] {
-          auto hotter = row;
-          for (double& score : hotter) score /= 0.7;
-          return continued_row(hotter, 1, 70, 0.7).entropy;
-        }()).epsilon(1e-12));
+                                                  auto hotter = row;
+                                                  for (double& score : hotter) score /= 0.7;
+                                                  return continued_row(hotter, 1, 70, 0.7).entropy;
+                                                }())
+                                                    .epsilon(1e-12));
 }
 
 TEST_CASE("a row that becomes longer has the mean weights of the bootstrap where many scores share them",

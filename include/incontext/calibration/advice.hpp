@@ -28,12 +28,13 @@ struct Advice {
   std::int64_t head = 0;
   std::optional<Held> held = {};  ///< none: leave the head alone
   std::string reason = {};
-  std::string rule = {};                     ///< the one that predicts longer rows best; empty where none was tried
+  std::string rule = {};                       ///< the one that predicts longer rows best; empty where none was tried
   double error = statistics::Effect::unknown;  ///< its error in rows that did not choose it
   std::string next_rule = {};
   double next_error = statistics::Effect::unknown;
   std::vector<std::int64_t> lengths = {};
-  std::vector<double> inverse_temperature = {};  ///< at these lengths; NaN where none holds it; empty where none is held
+  std::vector<double> inverse_temperature =
+      {};  ///< at these lengths; NaN where none holds it; empty where none is held
 };
 
 /// A rule that misses the weights of longer rows by more than this is no ground for a temperature.
@@ -41,8 +42,8 @@ struct Advice {
 /// Units     as LongerRowRule::error.
 inline constexpr double largest_rule_error = 0.1;
 
-/// The lowest inverse temperature above 1 at which sampled rows that become `length` long have the quantity at `target`,
-/// by their own scores and a number of needles; NaN where there is none.
+/// The lowest inverse temperature above 1 at which sampled rows that become `length` long have the quantity at
+/// `target`, by their own scores and a number of needles; NaN where there is none.
 ///
 /// \f[ \beta:\quad \frac1R \sum_i Q(\mathrm{row}_i, k, n, \beta) = Q_0 \f]
 ///
@@ -69,8 +70,8 @@ inline double own_scores_temperature(const std::vector<std::vector<double>>& sam
   for (int i = 0; i < most_octaves; ++i) {
     const double low = i * octave, high = low + octave;
     if (excess(low) <= 0 && excess(high) >= 0) {
-      return std::exp(numerics::root_between<double>("calibration::own_scores_temperature", excess, low, high,
-                                                     {.scale = 1.0}));
+      return std::exp(
+          numerics::root_between<double>("calibration::own_scores_temperature", excess, low, high, {.scale = 1.0}));
     }
   }
   return std::numeric_limits<double>::quiet_NaN();
@@ -120,10 +121,10 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
 /// Advice for one head. `gap` is given by a user whose head must find a needle that is so much above the mean of its
 /// competitors; the row's own scores do not tell that.
 ///
-/// The head is left alone where its weights are equal, where no rule of longer_rows was within largest_rule_error in the
-/// rows that judge it, where its rows are too few to know, and where its weights do not change with the length. Else, if
-/// a gap is given and the law of normal scores predicts the head best, the needle's weight is held; if one key has half
-/// of the weight, the largest weight, because it finds one key; else the entropy, because it mixes many.
+/// The head is left alone where its weights are equal, where no rule of longer_rows was within largest_rule_error in
+/// the rows that judge it, where its rows are too few to know, and where its weights do not change with the length.
+/// Else, if a gap is given and the law of normal scores predicts the head best, the needle's weight is held; if one key
+/// has half of the weight, the largest weight, because it finds one key; else the entropy, because it mixes many.
 ///
 /// Source    derived: docs/theory/calibration.md#longer-rows.
 /// Shapes    lengths: m, that of training first -> m inverse temperatures
@@ -165,8 +166,8 @@ inline Advice advise(const LongerRows& longer, const HeadCalibration& head, cons
   double target = 0;
   for (const auto& row : longer.sample) {
     const auto now = continued_row(row, best.needles, static_cast<double>(lengths.front()), 1);
-    target += (advice.held == Held::entropy ? now.entropy : now.largest_weight) /
-              static_cast<double>(longer.sample.size());
+    target +=
+        (advice.held == Held::entropy ? now.entropy : now.largest_weight) / static_cast<double>(longer.sample.size());
   }
   for (const std::int64_t length : lengths) {
     advice.inverse_temperature.push_back(

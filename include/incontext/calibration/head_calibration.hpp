@@ -41,7 +41,7 @@ struct HeadCalibration {
   double p_value;                        ///< of the theory of normal rows: the least of five, times five
   bool looks_like_weights = false;       ///< see measure_heads
   std::int64_t prompts = 1;
-  std::int64_t longest = 0;  ///< of all rows
+  std::int64_t longest = 0;                                           ///< of all rows
   statistics::Verdict normal_rows = statistics::Verdict::not_judged;  ///< set by judge_heads
   double resolution = std::numeric_limits<double>::quiet_NaN();       ///< of the weights, set by judge_heads
 };
@@ -110,9 +110,9 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
 }
 
 /// Sets `normal_rows` of every head, by Holm's test over all heads: if the theory of normal rows describes some heads,
-/// the probability that it is rejected for any of these is at most `level`. Sets `resolution`, too: the smallest relative
-/// deviation that would have been noticed nine times in ten, in the one of entropy, IPR and largest weight that is known
-/// least. A head whose rows are too few to resolve all three is not judged.
+/// the probability that it is rejected for any of these is at most `level`. Sets `resolution`, too: the smallest
+/// relative deviation that would have been noticed nine times in ten, in the one of entropy, IPR and largest weight
+/// that is known least. A head whose rows are too few to resolve all three is not judged.
 ///
 /// Source    statistics::holm_rejections and statistics::effect_of.
 /// Domain    0 < level < 1.

@@ -59,8 +59,8 @@ struct MeasurementOptions {
 ///
 /// `prompts` are the scores of one or several prompts, which may have different lengths. Errors are those of means over
 /// batches of successive rows if there is one prompt. If there are several, every prompt is a batch, with the mean over
-/// its own rows of an octave, so that the errors are those between prompts: rows of a prompt share its keys, and however
-/// many there are, they do not tell how another prompt differs.
+/// its own rows of an octave, so that the errors are those between prompts: rows of a prompt share its keys, and
+/// however many there are, they do not tell how another prompt differs.
 ///
 /// Rows that all sum to 1 are weights after softmax, and are refused. Weights without a sink or under dropout do not
 /// sum to 1, nor do those of which a causal mask hides a part. A head looks like weights if no score of its rows is
@@ -76,10 +76,10 @@ struct MeasurementOptions {
 ///           by side
 /// Units     as RowStatistics.
 /// Domain    scores at most 1e10, or masked as keep_visible describes; two keys or more; queries <= keys where causal.
-/// Errors    std::invalid_argument for shapes and for prompts that differ in layers or heads; std::domain_error for a score that is NaN, +infinity or above 1e10, or
-///           that may be a score or a mask (keep_visible), for a row without a visible key, for a head without a row of
-///           two visible keys, and for rows that all sum to 1, which are weights after softmax. The message names
-///           layer, head, prompt and query, counted from 0.
+/// Errors    std::invalid_argument for shapes and for prompts that differ in layers or heads; std::domain_error for a
+///           score that is NaN, +infinity or above 1e10, or that may be a score or a mask (keep_visible), for a row
+///           without a visible key, for a head without a row of two visible keys, and for rows that all sum to 1, which
+///           are weights after softmax. The message names layer, head, prompt and query, counted from 0.
 /// Accuracy  as row_statistics; the same bits for every order of the array and every number of threads:
 ///           tests/calibration/head_measurement.cpp.
 inline std::vector<HeadMeasurement> measure_heads(std::span<const ScoreArray> prompts,
@@ -91,10 +91,10 @@ inline std::vector<HeadMeasurement> measure_heads(std::span<const ScoreArray> pr
   for (const ScoreArray& scores : prompts) {
     require_at_least(where, "the number of keys", scores.keys(), std::int64_t{2});
     if (scores.layers() != first.layers() || scores.heads() != first.heads()) {
-      throw_invalid_argument(where, "the prompts have different numbers of layers x heads",
-                             std::to_string(scores.layers()) + " x " + std::to_string(scores.heads()),
-                             std::to_string(first.layers()) + " x " + std::to_string(first.heads()) +
-                                 ", as the first prompt has");
+      throw_invalid_argument(
+          where, "the prompts have different numbers of layers x heads",
+          std::to_string(scores.layers()) + " x " + std::to_string(scores.heads()),
+          std::to_string(first.layers()) + " x " + std::to_string(first.heads()) + ", as the first prompt has");
     }
     if (options.causal && scores.queries() > scores.keys()) {
       throw_invalid_argument(where, "a causal mask needs at least as many keys as queries", scores.keys(),

@@ -17,7 +17,8 @@
 #include "incontext/calibration/judged_quantity.hpp"
 #include "incontext/calibration/normal_row.hpp"
 
-/// What a head's weights will be in longer rows, predicted in several ways from its shorter rows, and which way is right.
+/// What a head's weights will be in longer rows, predicted in several ways from its shorter rows, and which way is
+/// right.
 namespace incontext::calibration {
 
 /// The entropy and the largest weight of a row.
@@ -28,15 +29,16 @@ struct RowWeights {
   double largest_weight = 0;
 };
 
-/// The weights of a row that becomes longer: its highest scores, the needles, stay single, and every other score recurs.
+/// The weights of a row that becomes longer: its highest scores, the needles, stay single, and every other score
+/// recurs.
 ///
 /// \f[ H = \log Z - \frac1Z \sum_j c_j w_j \beta (z_j - z_{\max}),\quad a_{\max} = \frac1Z,\quad Z = \sum_j c_j w_j,\quad
 ///     w_j = e^{\beta (z_j - z_{\max})},\quad c_j = \frac{m - k}{n - k}\ \text{or, for the $k$ highest, } 1 \f]
 ///
-/// m is `longer`, k is `needles`, n the number of scores. c_j is the mean number of times that score j occurs in a row of
-/// m scores, k of which are the needles and the others are drawn from the rest of the row with replacement (the
-/// bootstrap). Where many scores share the weight, the law of large numbers makes the mean weights of such rows those of
-/// the mean counts. The tail of the scores does not grow: in rows of normal scores the law of normal rows is better.
+/// m is `longer`, k is `needles`, n the number of scores. c_j is the mean number of times that score j occurs in a row
+/// of m scores, k of which are the needles and the others are drawn from the rest of the row with replacement (the
+/// bootstrap). Where many scores share the weight, the law of large numbers makes the mean weights of such rows those
+/// of the mean counts. The tail of the scores does not grow: in rows of normal scores the law of normal rows is better.
 ///
 ///     const std::vector<double> row{5, 0.2, -1, 0.3};
 ///     const auto weights = calibration::continued_row(row, 1, 16, 1.0);   // one needle, and 15 scores like the others
@@ -68,8 +70,8 @@ enum class LongerRowLaw { normal_scores, own_scores, unchanged_weights };
 
 /// One prediction of longer rows beside the measured ones. The rows that judge it did not choose it.
 ///
-/// It has two errors: that of the entropy H in nats, which is the relative error of e^H, a number of keys, and the relative
-/// error of the largest weight.
+/// It has two errors: that of the entropy H in nats, which is the relative error of e^H, a number of keys, and the
+/// relative error of the largest weight.
 ///
 /// Units     dimensionless.
 struct LongerRowRule {
@@ -91,7 +93,8 @@ struct LongerRows {
   std::size_t best = 0;                   ///< the rule that the first half of the groups chooses
   std::size_t next = 0;                   ///< of the others, the one with the least error in that half
   bool rows_grow = false;                 ///< whether the shorter rows are those of earlier queries, not cut ones
-  std::vector<std::vector<double>> sample = {};  ///< at most 64 of the longer rows, the scores of each in descending order
+  std::vector<std::vector<double>> sample =
+      {};  ///< at most 64 of the longer rows, the scores of each in descending order
 };
 
 namespace detail {
@@ -175,8 +178,8 @@ struct LongerRowPlan {
   std::vector<std::int64_t> sampled;  ///< numbers of long rows in the order in which they are read
 };
 
-/// Long rows have more than half of the length of the longest row of their prompt. Short ones have a quarter to a half of
-/// it. Where these are fewer than a quarter of the long ones, the first halves of the long rows are taken for them.
+/// Long rows have more than half of the length of the longest row of their prompt. Short ones have a quarter to a half
+/// of it. Where these are fewer than a quarter of the long ones, the first halves of the long rows are taken for them.
 inline LongerRowPlan longer_row_plan(const std::vector<std::vector<std::int64_t>>& lengths) {
   constexpr std::int64_t most_batches = 32, most_sampled = 64, least_length = 4;
   LongerRowPlan plan;
@@ -341,13 +344,13 @@ inline constexpr double least_better = 0.01;
 /// than the least by more than its standard error (the one-standard-error rule), or by least_better.
 //////
 /// The rules are, in this order: weights that do not change; normal scores of the shorter rows' standard deviation
-/// (NormalRows); and the row's own scores with 0, 1, 2 or 4 needles that stay single (continued_row). Longer rows are those with more than
-/// half of the keys of the longest row of their prompt. Shorter rows are those of earlier queries that see a quarter to a
-/// half of its keys; where there are none, as without a causal mask, they are the first halves of the longer rows. A group
-/// is a prompt, or, if there is one prompt, a batch of rows of similar length.
+/// (NormalRows); and the row's own scores with 0, 1, 2 or 4 needles that stay single (continued_row). Longer rows are
+/// those with more than half of the keys of the longest row of their prompt. Shorter rows are those of earlier queries
+/// that see a quarter to a half of its keys; where there are none, as without a causal mask, they are the first halves
+/// of the longer rows. A group is a prompt, or, if there is one prompt, a batch of rows of similar length.
 ///
-/// Source    derived: docs/theory/calibration.md#longer-rows; Breiman et al., Classification and Regression Trees (1984)
-///           section 3.4.3 for the one-standard-error rule.
+/// Source    derived: docs/theory/calibration.md#longer-rows; Breiman et al., Classification and Regression Trees
+///           (1984) section 3.4.3 for the one-standard-error rule.
 /// Shapes    prompts: one head of each
 /// Units     as LongerRows; the options' inverse temperature multiplies the scores.
 /// Domain    a head that measure_heads accepts, whose scores vary.

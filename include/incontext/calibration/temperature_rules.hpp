@@ -158,10 +158,11 @@ inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, c
 /// The rules at the given lengths. The first length, n_0, is that of training: the quantity is held at the value that
 /// it has there at inverse temperature 1.
 ///
-/// The rules are: exact; 1 (unchanged); log n / log n_0; the SSMax that is nearest to the exact inverse temperatures
-/// at the lengths where these hold the quantity, or NaN if these are fewer than two; YaRN; NormSoftmax; Llama 4 and Mistral with the trained length n_0 in
-/// the place of theirs and their a = 0.1; and, for a needle, SSA of base 1 with the exponent of nearest_ssa, which is
-/// the same at every length. log n / log n_0 is Qwen's rule, and LongRoPE's for rows n / n_0 times as long.
+/// The rules are: exact; 1 (unchanged); log n / log n_0; the SSMax that is nearest to the exact inverse temperatures at
+/// the lengths where these hold the quantity, or NaN if these are fewer than two; YaRN; NormSoftmax; Llama 4 and
+/// Mistral with the trained length n_0 in the place of theirs and their a = 0.1; and, for a needle, SSA of base 1 with
+/// the exponent of nearest_ssa, which is the same at every length. log n / log n_0 is Qwen's rule, and LongRoPE's for
+/// rows n / n_0 times as long.
 ///
 /// Source    derived: docs/theory/calibration.md#holding-a-quantity; each rule's source is with its function.
 /// Shapes    lengths: m, the shortest first -> 8 or 9 rules with m values each

@@ -10,13 +10,14 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/statistics/agreement.hpp"
 
-/// How far a theory is from a measurement, how far it may be in truth, and how far it would have had to be to be noticed.
+/// How far a theory is from a measurement, how far it may be in truth, and how far it would have had to be to be
+/// noticed.
 namespace incontext::statistics {
 
 /// The deviation of a measurement from a theory, and what the measurement could have told.
 ///
-/// Units     relative to the size of the theory; where the theory is 0, in the measured unit. NaN where nothing could be
-///           compared.
+/// Units     relative to the size of the theory; where the theory is 0, in the measured unit. NaN where nothing could
+///           be compared.
 struct Effect {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   double deviation = unknown;        ///< measured minus predicted
@@ -35,8 +36,8 @@ inline constexpr double coarsest_resolution = 0.5;
 /// \f[ d = \frac{\bar x - \mathrm{theory}}{s},\qquad w = |d| + \frac{c\,\mathrm{se} + r}{s},\qquad
 ///     \delta = \frac{(c + c_{0.9})\,\mathrm{se} + r}{s},\qquad c = t_{1 - \mathrm{level}/2},\ c_{0.9} = t_{0.9} \f]
 ///
-/// d is the deviation, w is `within`, and delta is the resolution. The scale s is |theory|, or 1 where it is 0; t_q is the
-/// quantile of Student's law with n - 1 degrees of freedom; r is the theory's own error plus the rounding of the
+/// d is the deviation, w is `within`, and delta is the resolution. The scale s is |theory|, or 1 where it is 0; t_q is
+/// the quantile of Student's law with n - 1 degrees of freedom; r is the theory's own error plus the rounding of the
 /// simulation. The interval of w covers the true deviation exactly where the test does not reject it. The resolution is
 /// the usual minimum detectable effect.
 ///

@@ -190,8 +190,8 @@ class MeasuredRows {
   Head& head_;
   std::vector<double> weights_ = {};
   std::map<int, Bucket> buckets_ = {};
-  std::map<int, Sums> sums_ = {};                  // of the prompt that is being read
-  std::map<int, std::int64_t> rows_before_ = {};   // of a bucket, in the prompts before it
+  std::map<int, Sums> sums_ = {};                 // of the prompt that is being read
+  std::map<int, std::int64_t> rows_before_ = {};  // of a bucket, in the prompts before it
   bool all_sum_to_one_ = true;
   double lowest_ = std::numeric_limits<double>::infinity();
   double highest_ = -std::numeric_limits<double>::infinity();
