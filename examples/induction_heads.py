@@ -129,7 +129,8 @@ for one in advice:
                  one.inverse_temperature[2])
         target = held_quantities(now[one.layer, :, one.head], 1)[which]
         found = [held_quantities(longer[one.layer, :, one.head], beta)[which] for beta in betas]
-        print(f"  layer {one.layer}, head {one.head}, {one.held}: {target:.3f};", ", ".join(f"{value:.3f}" for value in found))
+        print(f"  layer {one.layer}, head {one.head}, {one.held}: {target:.3f};",
+              ", ".join(f"{value:.3f}" for value in found))
 
 print("\naccuracy of copying at 1, 2 and 4 times the length")
 by_advice = numpy.ones((3, LAYERS, HEADS))
@@ -137,9 +138,10 @@ for one in advice:
     if one.held is not None:
         by_advice[:, one.layer, one.head] = one.inverse_temperature
 tests = [batch(64, factor * LENGTH) for factor in factors]
-for name, betas in {"unchanged": numpy.ones((3, LAYERS, HEADS)),
-                    "log n": numpy.ones((3, LAYERS, HEADS)) * numpy.log(numpy.array(factors) * LENGTH)[:, None, None] / math.log(LENGTH),
-                    "the entropy by the law of normal scores": by_law, "the advice": by_advice}.items():
+ones, log_ratio = numpy.ones((3, LAYERS, HEADS)), numpy.log(numpy.array(factors) * LENGTH) / math.log(LENGTH)
+rules = {"unchanged": ones, "log n": log_ratio[:, None, None] * ones, "the entropy by the law of normal scores": by_law,
+         "the advice": numpy.nan_to_num(by_advice, nan=1)}
+for name, betas in rules.items():
     accuracies = []
     for (tokens, known), beta in zip(tests, betas):
         with torch.no_grad():

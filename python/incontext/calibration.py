@@ -41,7 +41,7 @@ class Held(Choice):
 
 
 class LongerRowLaw(Choice):
-    """How longer rows are predicted: as normal scores, as the row's own scores with needles, or with the same weights."""
+    """How longer rows are predicted: as normal scores, as the row's own scores with needles, or as the same weights."""
 
     normal_scores = 0
     own_scores = 1
@@ -387,10 +387,10 @@ class HeadDetail(Record):
                  one.entropy.conclusion, one.largest_weight.agreement.theory,
                  one.largest_weight.agreement.estimate.mean, one.largest_weight.conclusion)
                 for one in self.longer_rows]
+        compared = [f"In rows that did not choose the rule, {self.advice._rules()}."] if self.advice.rule else []
         return _Table("the longer half of the rows, predicted from shorter ones",
                       ["rule", "off by %", "entropy", "measured", "verdict", "largest", "measured", "verdict"], rows,
-                      [f"Advice: {self.advice._line()}.", *filter(None, [self.advice._rules() and
-                                                                         f"In rows that did not choose the rule, {self.advice._rules()}."]), _NOT_THE_TASK])
+                      [f"Advice: {self.advice._line()}.", *compared, _NOT_THE_TASK])
 
     def _plans(self) -> _Table:
         names = [f"{plan.result.quantity} at inverse temperature {plan.inverse_temperature:.4g}" for plan in self.plans]
@@ -475,8 +475,8 @@ def _as_scores(given: Any) -> Any:
 class Calibration:
     """The heads of an array of scores, measured and judged.
 
-    A field of HeadSummary is an array of layers x heads here: `report.entropy`, `report.p_value`. A report that is pickled
-    takes the scores with it and is measured again where it is read, to the same digits.
+    A field of HeadSummary is an array of layers x heads here: `report.entropy`, `report.p_value`. A report that is
+    pickled takes the scores with it and is measured again where it is read, to the same digits.
     """
 
     def __init__(self, prompts: list[Any], options: tuple[bool, float, bool, int], progress: Any = None) -> None:
@@ -546,11 +546,13 @@ class Calibration:
         counts = ", ".join(f"{one.heads} {one.phase}" for one in self.phases if one.heads)
         normal = sum(one.normal for one in self.phases)
         too_few = sum(head._rows_are().startswith("too few") for head in self.heads)
-        unresolved = f", {too_few} with too few {'rows' if self.heads[0].prompts == 1 else 'prompts'}" if too_few else ""
+        counted = "rows" if self.heads[0].prompts == 1 else "prompts"
+        unresolved = f", {too_few} with too few {counted}" if too_few else ""
         like_weights = sum(head.looks_like_weights for head in self.heads)
         warning = f"; {like_weights} look like weights after softmax" if like_weights else ""
         heads = "1 head" if len(self.heads) == 1 else f"{len(self.heads)} heads"
-        return f"Calibration({heads}, {normal} with normal rows{unresolved}; by the scores' deviation alone: {counts}{warning})"
+        return (f"Calibration({heads}, {normal} with normal rows{unresolved}; by the scores' deviation alone: "
+                f"{counts}{warning})")
 
     def __str__(self) -> str:
         headings = ["layer", "head", "rows to", "rows", "x", "skewness", "kurtosis", "entropy", "predicted", "keys",
@@ -574,11 +576,11 @@ def calibrate(scores: Any, *, causal: bool = False, inverse_temperature: float =
 
     `scores` are layers x heads x queries x keys, or fewer dimensions, in half, single or double precision, in any order
     and memory-mapped or not; they are not copied. Several prompts are layers x prompts x heads x queries x keys, or a
-    list of arrays of four dimensions, one for each prompt, of any lengths; errors are then those between prompts. -inf masks a key, as does the mask of a numpy.ma array, which is
-    copied. bfloat16 is read as an array of the package ml_dtypes. `causal` masks the later keys, `inverse_temperature`
-    multiplies every score, and `leave_out_masked_rows` leaves out queries whose keys are all masked. A UserWarning says
-    that heads look like weights after softmax (their field `looks_like_weights`). The number of
-    threads never changes a digit; 0 means as many as the machine has.
+    list of arrays of four dimensions, one for each prompt, of any lengths; errors are then those between prompts. -inf
+    masks a key, as does the mask of a numpy.ma array, which is copied. bfloat16 is read as an array of the package
+    ml_dtypes. `causal` masks the later keys, `inverse_temperature` multiplies every score, and `leave_out_masked_rows`
+    leaves out queries whose keys are all masked. A UserWarning says that heads look like weights after softmax (their
+    field `looks_like_weights`). The number of threads never changes a digit; 0 means as many as the machine has.
 
     >>> import numpy
     >>> report = calibrate(numpy.random.default_rng(1).normal(0, 1, (2, 1024, 128)))
@@ -621,14 +623,14 @@ def _as_weights(layer: int, given: Any, shape: tuple[int, ...] | None) -> Any:
     return weights
 
 
-def from_weights(attentions: Any, *, attention_mask: Any = None, causal: bool = False, threads: int = 0,
+def from_weights(attentions: Any, *, attention_mask: Any = None, threads: int = 0,
                  progress: bool | Callable[[int, int, float], Any] | None = None) -> Calibration:
     """Measures every head of attention weights, as a model of Transformers returns them with output_attentions=True.
 
     `attentions` is a tuple over layers of arrays or tensors of prompts x heads x queries x keys. The logarithms of weights
     are scores but for a constant in each row, on which softmax does not depend; a weight of 0 is a masked key. They are
     copied. `attention_mask` is the tokenizer's, prompts x keys: what it pads is left out, so that prompts have lengths of
-    their own. `causal` and the others are those of `calibrate`. Weights that underflow to 0, those below 1e-38 in single
+    their own. `threads` and `progress` are those of `calibrate`. Weights that underflow to 0, those below 1e-38 in single
     precision and below 6e-8 in half, count as masked: take the scores themselves where that matters.
 
     >>> import numpy
@@ -659,4 +661,4 @@ def from_weights(attentions: Any, *, attention_mask: Any = None, causal: bool = 
                              f"{mask.shape}; needs prompts x keys, {(scores.shape[1], scores.shape[-1])}, of weights with "
                              "as many queries as keys)")
         prompts = [one[:, :, kept][:, :, :, kept] for one, kept in zip(prompts, mask)]
-    return Calibration(prompts, (causal, 1.0, False, threads), progress)
+    return Calibration(prompts, (False, 1.0, False, threads), progress)

@@ -350,7 +350,8 @@ def test_a_verdict_has_its_resolution(scores):
     assert {one.conclusion.split()[0] for one in judged} <= {"agrees", "wrong", "not"}
     law = {one.quantity: one for one in head.normal_law}
     entropy, ratio = law["entropy"], law["sum of squared weights"]
-    assert entropy.conclusion == f"agrees within {100 * entropy.within:.2g}% (would have noticed {100 * entropy.resolution:.2g}%)"
+    assert entropy.conclusion == (f"agrees within {100 * entropy.within:.2g}% "
+                                  f"(would have noticed {100 * entropy.resolution:.2g}%)")
     for one in (entropy, ratio):
         theory, measured = one.agreement.theory, one.agreement.estimate
         assert one.deviation == pytest.approx(measured.mean / theory - 1)
@@ -405,7 +406,8 @@ def test_a_report_pickles_and_copies(scores):
     import copy
     import pickle
 
-    for given, options in ((scores, {}), ([scores, scores[:, :, :64], scores[..., :100], scores], {"inverse_temperature": 0.7, "causal": False})):
+    several = [scores, scores[:, :, :64], scores[..., :100], scores]
+    for given, options in ((scores, {}), (several, {"inverse_temperature": 0.7, "causal": False})):
         report = ic.calibrate(given, **options)
         plan = report.head(0, 0).plans[0]
         for again in (pickle.loads(pickle.dumps(report)), copy.copy(report), copy.deepcopy(report)):

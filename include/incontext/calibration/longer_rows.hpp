@@ -384,6 +384,7 @@ inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const Measure
   };
   const auto predicted_by = [&](std::size_t own) {
     std::vector<RowWeights> predicted;
+    predicted.reserve(groups.size());
     for (const auto& group : groups) predicted.push_back(group.predicted[own]);
     return predicted;
   };
