@@ -3,6 +3,7 @@
 /// Attention scores of real models: what a head does, whether the laws of normal rows describe it, and which inverse
 /// temperature keeps it the same in longer rows.
 
+#include "incontext/calibration/advice.hpp"
 #include "incontext/calibration/batch_means.hpp"
 #include "incontext/calibration/centered_needle.hpp"
 #include "incontext/calibration/head_calibration.hpp"
@@ -14,6 +15,7 @@
 #include "incontext/calibration/held_quantity.hpp"
 #include "incontext/calibration/judged_quantity.hpp"
 #include "incontext/calibration/length_summary.hpp"
+#include "incontext/calibration/longer_rows.hpp"
 #include "incontext/calibration/named_rules.hpp"
 #include "incontext/calibration/normal_row.hpp"
 #include "incontext/calibration/normality.hpp"

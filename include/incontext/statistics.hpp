@@ -6,6 +6,7 @@
 #include "incontext/statistics/comparison.hpp"
 #include "incontext/statistics/confidence_interval.hpp"
 #include "incontext/statistics/controls.hpp"
+#include "incontext/statistics/effect.hpp"
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/families.hpp"
 #include "incontext/statistics/family_verdict.hpp"

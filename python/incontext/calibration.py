@@ -3,8 +3,10 @@
     report = incontext.calibrate(numpy.load("scores.npy", mmap_mode="r"), causal=True)
     report.entropy                      # layers x heads
     report.head(3, 5).plot()
+    report = incontext.calibration.from_weights(model(**tokens, output_attentions=True).attentions)
+    report.advice()                     # which heads to leave alone, and what the others can hold
 
-The input is raw attention scores, before softmax; docs/calibrate.md says how to export them.
+The input is raw attention scores, before softmax, or weights; docs/calibrate.md says how to export them.
 """
 from __future__ import annotations
 
@@ -38,6 +40,14 @@ class Held(Choice):
     needle_weight = 2
 
 
+class LongerRowLaw(Choice):
+    """How longer rows are predicted: as normal scores, as the row's own scores with needles, or as the same weights."""
+
+    normal_scores = 0
+    own_scores = 1
+    unchanged_weights = 2
+
+
 class HeadScores(Record):
     score_stddev: Any
     gap: Any = 0.0
@@ -68,11 +78,14 @@ class HeadSummary(Record):
     phase: Phase
     worst_deviation: float
     p_value: float
+    resolution: float
     normal_rows: Verdict
+    prompts: int
     looks_like_weights: bool
 
     def _rows_are(self) -> str:
-        rows = {Verdict.agrees: "normal", Verdict.disagrees: "not normal"}.get(self.normal_rows, "not judged")
+        unresolved = f"too few {'rows' if self.prompts == 1 else 'prompts'}" if self.resolution >= 0 else "not judged"
+        rows = {Verdict.agrees: "normal", Verdict.disagrees: "not normal"}.get(self.normal_rows, unresolved)
         return rows + (", looks like weights" if self.looks_like_weights else "")
 
     def _line(self) -> str:
@@ -128,6 +141,78 @@ class JudgedQuantity(Record):
     quantity: str
     agreement: Agreement
     verdict: Verdict
+    deviation: float
+    deviation_error: float
+    within: float
+    resolution: float
+    conclusion: str
+
+
+class LongerRowRule(Record):
+    name: str
+    law: LongerRowLaw
+    needles: int
+    choice_error: float
+    choice_noise: float
+    error: float
+    entropy: JudgedQuantity
+    largest_weight: JudgedQuantity
+
+
+class RowWeights(Record):
+    entropy: float
+    largest_weight: float
+
+
+_NOT_THE_TASK = ("Holding a quantity is not the task: whether the model becomes better by it, only the task's own "
+                 "accuracy in longer rows can say.")
+
+
+class Advice(Record):
+    layer: int
+    head: int
+    held: Held | None
+    reason: str
+    rule: str
+    error: float
+    next_rule: str
+    next_error: float
+    lengths: list[int]
+    inverse_temperature: list[float]
+
+    def _rules(self) -> str:
+        """Which rule predicts longer rows best, and by how much."""
+        if not self.rule:
+            return ""
+        return f"{self.rule} misses longer rows by {self.error:.2%}, {self.next_rule} by {self.next_error:.2%}"
+
+    def _line(self) -> str:
+        if self.held is None:
+            return f"leave it alone: {self.reason}"
+        betas = ", ".join(f"{beta:.4g} at {length}"
+                          for length, beta in zip(self.lengths[1:], self.inverse_temperature[1:]))
+        return f"can hold the {str(self.held).replace('_', ' ')}: {self.reason}; β = {betas}"
+
+    def __str__(self) -> str:
+        return f"layer {self.layer}, head {self.head}: " + "; ".join(filter(None, [self._line(), self._rules()]))
+
+
+class Advices(list[Advice]):
+    """The advice for every head; `print` shows it in a table."""
+
+    def _table(self) -> _Table:
+        lengths = self[0].lengths[1:]
+        rows = [(one.layer, one.head, "nothing" if one.held is None else str(one.held).replace("_", " "),
+                 *(one.inverse_temperature[1:] or [math.nan] * len(lengths)), one.rule or "none", 100 * one.error,
+                 one.next_rule or "none", 100 * one.next_error, one.reason) for one in self]
+        return _Table(_NOT_THE_TASK, ["layer", "head", "hold", *(f"β at {length}" for length in lengths), "best rule",
+                                      "off by %", "next rule", "off by %", "because"], rows)
+
+    def __str__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
 
 
 class HeadLimits(Record):
@@ -223,11 +308,9 @@ def _signed_excess(agreement: Agreement) -> float:
 def _judged(caption: str, quantities: Sequence[JudgedQuantity], names: Sequence[str] = (),
             notes: Sequence[str] = ()) -> _Table:
     rows = [(name, one.agreement.theory, one.agreement.estimate.mean, one.agreement.estimate.standard_error,
-             _signed_excess(one.agreement), one.verdict)
+             _signed_excess(one.agreement), one.conclusion)
             for name, one in zip(names or [one.quantity for one in quantities], quantities)]
-    reasons = [f"{one.quantity}: {one.agreement.reason}." for one in quantities
-               if one.verdict is Verdict.not_judged and one.agreement.reason]
-    return _Table(caption, ["quantity", "predicted", "measured", "± error", "z", "verdict"], rows, [*notes, *reasons])
+    return _Table(caption, ["quantity", "predicted", "measured", "± error", "z", "verdict"], rows, notes)
 
 
 class HeadDetail(Record):
@@ -247,6 +330,8 @@ class HeadDetail(Record):
     rules: Rules
     warning: str
     plans: list[TriedPlan]
+    longer_rows: list[LongerRowRule]
+    advice: Advice
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
@@ -261,6 +346,7 @@ class HeadDetail(Record):
         if self.limits is not None:
             rows = [(name.replace("_", " "), getattr(self.limits, name)) for name in HeadLimits._fields]
             tables.append(_Table("where it fades or freezes", ["quantity", "value"], rows))
+        tables.append(self._longer_rows())
         tables += [self._rules(held) for held in self.rules]
         return tables + ([self._plans()] if self.plans else [])
 
@@ -295,6 +381,16 @@ class HeadDetail(Record):
         reasons = [f"{rule.name}: {rule.reason}." for rule in rules if rule.reason]
         return _Table(caption, headings, [(rule.name, *rule.inverse_temperature, *rule.value) for rule in rules],
                       [self.warning, *reasons] if self.warning else reasons)
+
+    def _longer_rows(self) -> _Table:
+        rows = [(one.name, 100 * one.error, one.entropy.agreement.theory, one.entropy.agreement.estimate.mean,
+                 one.entropy.conclusion, one.largest_weight.agreement.theory,
+                 one.largest_weight.agreement.estimate.mean, one.largest_weight.conclusion)
+                for one in self.longer_rows]
+        compared = [f"In rows that did not choose the rule, {self.advice._rules()}."] if self.advice.rule else []
+        return _Table("the longer half of the rows, predicted from shorter ones",
+                      ["rule", "off by %", "entropy", "measured", "verdict", "largest", "measured", "verdict"], rows,
+                      [f"Advice: {self.advice._line()}.", *compared, _NOT_THE_TASK])
 
     def _plans(self) -> _Table:
         names = [f"{plan.result.quantity} at inverse temperature {plan.inverse_temperature:.4g}" for plan in self.plans]
@@ -342,6 +438,24 @@ class HeadDetail(Record):
         return figure
 
 
+def _as_prompts(given: Any) -> list[Any]:
+    """The scores of each prompt: those of an array of five dimensions, of a list of arrays, or of an array."""
+    if isinstance(given, tuple) and given and any(getattr(one, "ndim", 0) > 2 for one in given):
+        raise ValueError(f"incontext::calibration: the scores are a tuple of arrays (value = {len(given)} arrays; needs "
+                         "one array, or a list of arrays, one for each prompt): Transformers returns a tuple of the "
+                         "weights of each layer, which incontext.calibration.from_weights reads")
+    if isinstance(given, list) and given and any(getattr(one, "ndim", 0) > 1 for one in given):
+        prompts = [_as_scores(one) for one in given]
+        for number, one in enumerate(prompts):
+            if one.ndim != 4:
+                raise ValueError("incontext::calibration: a list has one array for each prompt, and prompt "
+                                 f"{number} has the wrong number of dimensions (value = {one.ndim}; needs 4: layers x "
+                                 "heads x queries x keys): numpy.stack makes one array of a list over layers")
+        return prompts
+    scores = _as_scores(given)
+    return [scores[:, prompt] for prompt in range(scores.shape[1])] if scores.ndim == 5 else [scores]
+
+
 def _as_scores(given: Any) -> Any:
     """Scores as C++ takes them: the mask of a masked array as -inf; types that NumPy lacks are named."""
     if isinstance(given, (str, os.PathLike)):
@@ -361,15 +475,24 @@ def _as_scores(given: Any) -> Any:
 class Calibration:
     """The heads of an array of scores, measured and judged.
 
-    A field of HeadSummary is an array of layers x heads here: `report.entropy`, `report.p_value`.
+    A field of HeadSummary is an array of layers x heads here: `report.entropy`, `report.p_value`. A report that is
+    pickled takes the scores with it and is measured again where it is read, to the same digits.
     """
 
-    def __init__(self, heads: Any) -> None:
+    def __init__(self, prompts: list[Any], options: tuple[bool, float, bool, int], progress: Any = None) -> None:
+        self._measured = prompts, options
+        heads: Any = _core.calibration.Heads(prompts, *options, progress)
         self._core = heads
         self.heads: list[HeadSummary] = heads.heads()
         self.phases: list[PhaseCount] = heads.phases()
         self.masked_rows: int = heads.masked_rows
         self.single_key_rows: int = heads.single_key_rows
+
+    def __reduce__(self) -> Any:
+        return type(self), self._measured
+
+    def __copy__(self) -> Calibration:
+        return self  # it is immutable
 
     def __getattr__(self, name: str) -> Any:
         if name not in HeadSummary._fields:
@@ -398,6 +521,13 @@ class Calibration:
         found: HeadDetail = self._core.detail(*self._place(layer, head), gap, trained_length or 0, list(factors))
         return found
 
+    def advice(self, *, gap: float | None = None, trained_length: int | None = None,
+               factors: Sequence[int] = (1, 2, 4, 8, 128)) -> Advices:
+        """For each head, which quantity it can hold in longer rows and how, or why it should be left alone; options as
+        for `head`. A `gap` is given only for heads that must find a needle of that gap."""
+        return Advices(self._core.advice(one.layer, one.head, gap, trained_length or 0, list(factors))
+                       for one in self.heads)
+
     def shifted(self, scores: Any, layer: int | None = None, head: int | None = None) -> ShiftedTemperature:
         """The moment-ratio temperatures of a head on these scores and on `scores`, those under a shift, and their quotient."""
         found: ShiftedTemperature = self._core.shifted(_as_scores(scores), *self._place(layer, head))
@@ -415,18 +545,22 @@ class Calibration:
     def __repr__(self) -> str:
         counts = ", ".join(f"{one.heads} {one.phase}" for one in self.phases if one.heads)
         normal = sum(one.normal for one in self.phases)
+        too_few = sum(head._rows_are().startswith("too few") for head in self.heads)
+        counted = "rows" if self.heads[0].prompts == 1 else "prompts"
+        unresolved = f", {too_few} with too few {counted}" if too_few else ""
         like_weights = sum(head.looks_like_weights for head in self.heads)
         warning = f"; {like_weights} look like weights after softmax" if like_weights else ""
         heads = "1 head" if len(self.heads) == 1 else f"{len(self.heads)} heads"
-        return f"Calibration({heads}, {normal} with normal rows; by the scores' deviation alone: {counts}{warning})"
+        return (f"Calibration({heads}, {normal} with normal rows{unresolved}; by the scores' deviation alone: "
+                f"{counts}{warning})")
 
     def __str__(self) -> str:
         headings = ["layer", "head", "rows to", "rows", "x", "skewness", "kurtosis", "entropy", "predicted", "keys",
-                    "predicted", "largest", "predicted", "x / x_c", "phase", "off by %", "rows are"]
+                    "predicted", "largest", "predicted", "x / x_c", "phase", "off by %", "notices %", "rows are"]
         rows = [(one.layer, one.head, one.longest_row, one.rows, one.score_stddev, one.skewness, one.excess_kurtosis,
                  one.entropy, one.entropy_predicted, one.effective_keys, one.effective_keys_predicted,
                  one.largest_weight, one.largest_weight_predicted, one.freezing_ratio, one.phase,
-                 100 * one.worst_deviation, one._rows_are()) for one in self.heads]
+                 100 * one.worst_deviation, 100 * one.resolution, one._rows_are()) for one in self.heads]
         return "\n".join([repr(self), *table_text(headings, rows)])
 
     def _repr_html_(self) -> str:
@@ -441,22 +575,90 @@ def calibrate(scores: Any, *, causal: bool = False, inverse_temperature: float =
     """Measures every head of raw attention scores and compares it with the law of normal rows.
 
     `scores` are layers x heads x queries x keys, or fewer dimensions, in half, single or double precision, in any order
-    and memory-mapped or not; they are not copied. -inf masks a key, as does the mask of a numpy.ma array, which is
-    copied. bfloat16 is read as an array of the package ml_dtypes. `causal` masks the later keys, `inverse_temperature`
-    multiplies every score, and `leave_out_masked_rows` leaves out queries whose keys are all masked. A UserWarning says
-    that heads look like weights after softmax (their field `looks_like_weights`). The number of
-    threads never changes a digit; 0 means as many as the machine has.
+    and memory-mapped or not; they are not copied. Several prompts are layers x prompts x heads x queries x keys, or a
+    list of arrays of four dimensions, one for each prompt, of any lengths; errors are then those between prompts. -inf
+    masks a key, as does the mask of a numpy.ma array, which is copied. bfloat16 is read as an array of the package
+    ml_dtypes. `causal` masks the later keys, `inverse_temperature` multiplies every score, and `leave_out_masked_rows`
+    leaves out queries whose keys are all masked. A UserWarning says that heads look like weights after softmax (their
+    field `looks_like_weights`). The number of threads never changes a digit; 0 means as many as the machine has.
 
     >>> import numpy
-    >>> report = calibrate(numpy.random.default_rng(1).normal(0, 2, (2, 128, 256)))
+    >>> report = calibrate(numpy.random.default_rng(1).normal(0, 1, (2, 1024, 128)))
     >>> report.normal_rows.tolist()
     [[0, 0]]
-    >>> [plan.result.verdict for plan in report.head(0, 1).plans]
-    [Verdict.agrees, Verdict.agrees]
+    >>> for plan in report.head(0, 1).plans:
+    ...     print(plan.result.quantity, plan.result.conclusion)
+    entropy agrees within 4.2% (would have noticed 4.8%)
+    largest weight agrees within 12% (would have noticed 14%)
     """
-    report = Calibration(_core.calibration.Heads(_as_scores(scores), causal, inverse_temperature,
-                                                 leave_out_masked_rows, threads, progress))
+    report = Calibration(_as_prompts(scores), (causal, inverse_temperature, leave_out_masked_rows, threads), progress)
     if like_weights := sum(head.looks_like_weights for head in report.heads):
         warnings.warn(f"incontext.calibrate: {like_weights} of {len(report.heads)} heads look like weights after "
                       "softmax; the scores before softmax are needed", stacklevel=2)
     return report
+
+
+def _as_weights(layer: int, given: Any, shape: tuple[int, ...] | None) -> Any:
+    """The weights of one layer as an array of single or double precision, checked."""
+    where = f"incontext::calibration::from_weights: layer {layer}"
+    if given is None:
+        raise ValueError(f'{where} has no weights (value = None; needs a model with attn_implementation="eager")')
+    if hasattr(given, "detach"):  # a tensor of torch, also one of bfloat16
+        given = given.detach().float().cpu().numpy()
+    weights = numpy.asarray(given)
+    if weights.dtype.kind != "f" and str(weights.dtype) != "bfloat16":
+        raise ValueError(f"{where}: the numbers are no weights (value = {weights.dtype}; needs a floating-point type)")
+    if weights.dtype != numpy.float64:
+        weights = weights.astype(numpy.float32)
+    if weights.ndim != 4:
+        raise ValueError(f"{where} has the wrong number of dimensions (value = {weights.ndim}; needs 4: prompts x heads "
+                         "x queries x keys, as Transformers returns them in a tuple over layers)")
+    if shape is not None and weights.shape != shape:
+        raise ValueError(f"{where} has another shape than layer 0 (value = {weights.shape}; needs {shape})")
+    sums = weights.sum(axis=-1, dtype=numpy.float64)
+    most = numpy.abs(sums - 1).max(where=sums > 0, initial=0.0)
+    if not (most < 0.02 and (weights >= 0).all()):
+        raise ValueError(f"{where}: the rows do not sum to 1 (value = {1 + most:.4g}; needs weights after softmax, "
+                         "without dropout: model.eval())")
+    return weights
+
+
+def from_weights(attentions: Any, *, attention_mask: Any = None, threads: int = 0,
+                 progress: bool | Callable[[int, int, float], Any] | None = None) -> Calibration:
+    """Measures every head of attention weights, as a model of Transformers returns them with output_attentions=True.
+
+    `attentions` is a tuple over layers of arrays or tensors of prompts x heads x queries x keys. The logarithms of weights
+    are scores but for a constant in each row, on which softmax does not depend; a weight of 0 is a masked key. They are
+    copied. `attention_mask` is the tokenizer's, prompts x keys: what it pads is left out, so that prompts have lengths of
+    their own. `threads` and `progress` are those of `calibrate`. Weights that underflow to 0, those below 1e-38 in single
+    precision and below 6e-8 in half, count as masked: take the scores themselves where that matters.
+
+    >>> import numpy
+    >>> scores = numpy.random.default_rng(1).normal(0, 1, (3, 8, 4, 64, 64))
+    >>> weights = numpy.exp(scores) / numpy.exp(scores).sum(axis=-1, keepdims=True)
+    >>> report = from_weights(tuple(weights))
+    >>> report.entropy.shape, report.heads[0].prompts
+    ((3, 4), 8)
+    """
+    if not isinstance(attentions, (tuple, list)):
+        given = " x ".join(map(str, getattr(attentions, "shape", ()))) or type(attentions).__name__
+        raise ValueError("incontext::calibration::from_weights: attentions is no tuple over layers "
+                         f"(value = {given}; needs the tuple as the model returns it, because torch.cat makes layers of "
+                         "prompts)")
+    if not attentions:
+        raise ValueError("incontext::calibration::from_weights: attentions is empty (value = 0 layers; needs a model "
+                         "that was called with output_attentions=True)")
+    layers: list[Any] = []
+    for number, layer in enumerate(attentions):
+        layers.append(_as_weights(number, layer, layers[0].shape if layers else None))
+    with numpy.errstate(divide="ignore"):
+        scores = numpy.stack([numpy.log(layer) for layer in layers])
+    prompts = [scores[:, prompt] for prompt in range(scores.shape[1])]
+    if attention_mask is not None:
+        mask = numpy.asarray(attention_mask.cpu() if hasattr(attention_mask, "cpu") else attention_mask) != 0
+        if scores.shape[-2] != scores.shape[-1] or mask.shape != (scores.shape[1], scores.shape[-1]):
+            raise ValueError("incontext::calibration::from_weights: attention_mask does not fit (value = "
+                             f"{mask.shape}; needs prompts x keys, {(scores.shape[1], scores.shape[-1])}, of weights with "
+                             "as many queries as keys)")
+        prompts = [one[:, :, kept][:, :, :, kept] for one, kept in zip(prompts, mask)]
+    return Calibration(prompts, (False, 1.0, False, threads), progress)

@@ -3,9 +3,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,7 +25,7 @@ INCONTEXT_CHOICE(incontext::calibration::Held, "calibration", "Held")
 INCONTEXT_RECORD(incontext::calibration::HeadSummary, "calibration", "HeadSummary", layer, head, shortest_row,
                  longest_row, rows, score_stddev, skewness, excess_kurtosis, entropy, entropy_predicted, effective_keys,
                  effective_keys_predicted, largest_weight, largest_weight_predicted, freezing_ratio, phase,
-                 worst_deviation, p_value, normal_rows, looks_like_weights)
+                 worst_deviation, p_value, resolution, normal_rows, prompts, looks_like_weights)
 INCONTEXT_RECORD(incontext::calibration::PhaseCount, "calibration", "PhaseCount", phase, heads, normal, not_normal,
                  not_judged, median_score_stddev, median_effective_keys)
 INCONTEXT_RECORD(incontext::calibration::LengthSummary, "calibration", "LengthSummary", shortest_row, longest_row, rows,
@@ -31,7 +33,14 @@ INCONTEXT_RECORD(incontext::calibration::LengthSummary, "calibration", "LengthSu
                  skewness_error, excess_kurtosis, excess_kurtosis_error, highest, normality_p_value, entropy,
                  entropy_error, entropy_predicted, effective_keys, effective_keys_predicted, largest_weight,
                  largest_weight_predicted, needle_weight, needle_weight_predicted)
-INCONTEXT_RECORD(incontext::calibration::JudgedQuantity, "calibration", "JudgedQuantity", quantity, agreement, verdict)
+INCONTEXT_RECORD(incontext::calibration::JudgedQuantity, "calibration", "JudgedQuantity", quantity, agreement, verdict,
+                 effect.deviation, effect.deviation_error, effect.within, effect.resolution, conclusion)
+INCONTEXT_CHOICE(incontext::calibration::LongerRowLaw, "calibration", "LongerRowLaw")
+INCONTEXT_RECORD(incontext::calibration::LongerRowRule, "calibration", "LongerRowRule", name, law, needles,
+                 choice_error, choice_noise, error, entropy, largest_weight)
+INCONTEXT_RECORD(incontext::calibration::Advice, "calibration", "Advice", layer, head, held, reason, rule, error,
+                 next_rule, next_error, lengths, inverse_temperature)
+INCONTEXT_RECORD(incontext::calibration::RowWeights, "calibration", "RowWeights", entropy, largest_weight)
 INCONTEXT_RECORD(incontext::calibration::HeadLimits, "calibration", "HeadLimits", score_stddev, trained_length,
                  freezing_ratio, longest_frozen_length, gap, needle_weight, critical_length, distinguishing_length)
 INCONTEXT_RECORD(incontext::calibration::TemperatureRule, "calibration", "TemperatureRule", name, inverse_temperature,
@@ -95,8 +104,12 @@ void end_if_interrupted() {
 /// The heads of an array of scores, measured and judged.
 class Calibration {
  public:
-  Calibration(const nb::object& scores, calibration::MeasurementOptions options, const nb::object& progress)
-      : scores_(scores), options_(std::move(options)) {
+  Calibration(const nb::list& prompts, calibration::MeasurementOptions options, const nb::object& progress)
+      : options_(std::move(options)) {
+    for (const nb::handle scores : prompts) {
+      kept_.emplace_back(nb::borrow<nb::object>(scores));
+      scores_.push_back(kept_.back().scores);
+    }
     options_.leave_out_option = "leave_out_masked_rows=True";
     options_.poll = end_if_interrupted;
     calibration::MeasurementOptions first = options_;
@@ -110,7 +123,7 @@ class Calibration {
       };
     }
     measured([&] {
-      const auto all = calibration::measure_heads(scores_.scores, first);
+      const auto all = calibration::measure_heads(scores_, first);
       for (const auto& head : all) {
         masked_rows_ += head.masked_rows;
         single_key_rows_ += head.single_key_rows;
@@ -120,8 +133,8 @@ class Calibration {
     if (nb::hasattr(report, "close")) report.attr("close")();
   }
 
-  I layers() const { return scores_.scores.layers(); }
-  I heads_per_layer() const { return scores_.scores.heads(); }
+  I layers() const { return scores_.front().layers(); }
+  I heads_per_layer() const { return scores_.front().heads(); }
   I masked_rows() const { return masked_rows_; }
   I single_key_rows() const { return single_key_rows_; }
   std::vector<calibration::HeadSummary> heads() const {
@@ -132,11 +145,7 @@ class Calibration {
   std::vector<calibration::PhaseCount> phases() const { return calibration::count_phases(heads_); }
 
   nb::object detail(I layer, I head, const calibration::DetailOptions& wanted) const {
-    const auto found = measured([&] {
-      calibration::one_head(scores_.scores, layer, head);  // refuses one that is not there
-      const auto& one = heads_[static_cast<std::size_t>(layer * heads_per_layer() + head)];
-      return calibration::detail_of(scores_.scores, one, options_, wanted);
-    });
+    const auto found = measured([&] { return calibration::detail_of(scores_, at(layer, head), options_, wanted); });
     nb::dict rules;
     if (found.limits) {
       for (const auto held :
@@ -144,23 +153,38 @@ class Calibration {
         rules[nb::cast(held)] = nb::cast(found.rules[static_cast<std::size_t>(held)]);
       }
     }
-    return python_class("calibration.HeadDetail")(
-        calibration::summary_of(found.head), found.gap, found.trained_length, wanted.factors, found.lengths,
-        found.normal_law, found.held_out, found.limits, rules, calibration::warning_about_law(found.head), found.plans);
+    return python_class("calibration.HeadDetail")(calibration::summary_of(found.head), found.gap, found.trained_length,
+                                                  wanted.factors, found.lengths, found.normal_law, found.held_out,
+                                                  found.limits, rules, calibration::warning_about_law(found.head),
+                                                  found.plans, found.longer_rows, found.advice);
+  }
+
+  calibration::Advice advice(I layer, I head, const calibration::DetailOptions& wanted) const {
+    return measured([&] { return calibration::advice_of(scores_, at(layer, head), options_, wanted); });
   }
 
   calibration::ShiftedTemperature shifted(const nb::object& other, I layer, I head) const {
     const Scores shifted(other);
+    if (scores_.size() > 1) {
+      throw_invalid_argument("calibration::shifted", "there are several prompts", scores_.size(),
+                             "one, whose keys are its queries");
+    }
     return measured([&] {
-      const auto ratio_of = [&](const Scores& scores) {
-        return calibration::moment_ratio_of_head(calibration::one_head(scores.scores, layer, head), options_);
+      const auto ratio_of = [&](const calibration::ScoreArray& scores) {
+        return calibration::moment_ratio_of_head(calibration::one_head(scores, layer, head), options_);
       };
-      return calibration::shifted_temperature(ratio_of(scores_), ratio_of(shifted));
+      return calibration::shifted_temperature(ratio_of(scores_.front()), ratio_of(shifted.scores));
     });
   }
 
  private:
-  Scores scores_;
+  const calibration::HeadCalibration& at(I layer, I head) const {
+    calibration::one_head(scores_.front(), layer, head);  // refuses one that is not there
+    return heads_[static_cast<std::size_t>(layer * heads_per_layer() + head)];
+  }
+
+  std::vector<Scores> kept_ = {};
+  std::vector<calibration::ScoreArray> scores_ = {};  // of each prompt
   calibration::MeasurementOptions options_;
   std::vector<calibration::HeadCalibration> heads_ = {};
   I masked_rows_ = 0, single_key_rows_ = 0;
@@ -170,16 +194,16 @@ void bind_heads(nb::module_& m) {
   nb::class_<Calibration>(m, "Heads", "The heads of an array of scores; incontext.calibrate makes it.")
       .def(
           "__init__",
-          [](Calibration* self, const nb::object& scores, bool causal, D inverse_temperature,
-             bool leave_out_masked_rows, int threads, const nb::object& progress) {
+          [](Calibration* self, const nb::list& prompts, bool causal, D inverse_temperature, bool leave_out_masked_rows,
+             int threads, const nb::object& progress) {
             calibration::MeasurementOptions options;
             options.causal = causal;
             options.inverse_temperature = inverse_temperature;
             if (leave_out_masked_rows) options.masked_rows = calibration::MaskedRows::left_out;
             options.threads = threads;
-            new (self) Calibration(scores, options, progress);
+            new (self) Calibration(prompts, options, progress);
           },
-          "scores"_a, "causal"_a, "inverse_temperature"_a, "leave_out_masked_rows"_a, "threads"_a, "progress"_a.none())
+          "prompts"_a, "causal"_a, "inverse_temperature"_a, "leave_out_masked_rows"_a, "threads"_a, "progress"_a.none())
       .def_prop_ro("layers", &Calibration::layers)
       .def_prop_ro("heads_per_layer", &Calibration::heads_per_layer)
       .def_prop_ro("masked_rows", &Calibration::masked_rows)
@@ -191,6 +215,13 @@ void bind_heads(nb::module_& m) {
           [](const Calibration& self, I layer, I head, std::optional<D> gap, I trained_length,
              const std::vector<I>& factors) {
             return self.detail(layer, head, {gap, trained_length, factors});
+          },
+          "layer"_a, "head"_a, "gap"_a.none(), "trained_length"_a, "factors"_a)
+      .def(
+          "advice",
+          [](const Calibration& self, I layer, I head, std::optional<D> gap, I trained_length,
+             const std::vector<I>& factors) {
+            return self.advice(layer, head, {gap, trained_length, factors});
           },
           "layer"_a, "head"_a, "gap"_a.none(), "trained_length"_a, "factors"_a)
       .def("shifted", &Calibration::shifted, "scores"_a, "layer"_a, "head"_a);
@@ -266,6 +297,16 @@ void bind_calibration(nb::module_& core) {
       },
       {choice("held", "calibration.Held"), scores, number("row_length"), number("target")},
       "calibration.HeldTemperature");
+  room.module().def(
+      "continued_row",
+      [](const std::vector<D>& scores, I needles, D longer, D inverse_temperature) {
+        std::vector<D> row = scores;
+        require_at_least("calibration::continued_row", "the number of scores", row.size(), std::size_t{1});
+        require_at_least("calibration::continued_row", "needles", needles, I{0});
+        std::sort(row.begin(), row.end(), std::greater<>());
+        return calibration::continued_row(row, needles, longer, inverse_temperature);
+      },
+      "scores"_a, "needles"_a, "longer"_a, "inverse_temperature"_a = 1.0, room.docs("continued_row"));
   bind_rules(room.module(), room);
   bind_heads(room.module());
 }

@@ -1,6 +1,8 @@
 #include "incontext/calibration/head_detail.hpp"
 
 #include <cmath>
+#include <random>
+#include <vector>
 
 #include "calibration/heads.hpp"
 #include "support/catch.hpp"
@@ -71,4 +73,69 @@ TEST_CASE("scores that do not vary have lengths alone, and bad options are refus
   CHECK_THROWS_AS(detail_with(head, {.trained_length = 1}), std::invalid_argument);
   CHECK_THROWS_AS(detail_with(head, {.factors = {1, 1}}), std::invalid_argument);
   CHECK_THROWS_AS(detail_with(head, {.factors = {2, 4}}), std::invalid_argument);
+}
+
+namespace {
+
+/// Prompts of rows of 64 scores whose standard deviation differs from prompt to prompt, with a needle at any key.
+struct PromptLaw {
+  double stddev, stddev_differs, gap;
+
+  std::vector<incontext::testing::Head> prompts(std::int64_t count, std::int64_t rows, std::uint64_t seed) const {
+    std::mt19937_64 generator(seed);
+    std::lognormal_distribution<double> factor(0, stddev_differs);
+    std::vector<incontext::testing::Head> all;
+    for (std::int64_t p = 0; p < count; ++p) {
+      all.push_back(normal_head(rows, 64, stddev * factor(generator), generator()));
+      for (std::int64_t row = 0; row < rows; ++row) {
+        all.back().scores[static_cast<std::size_t>(64 * row) + generator() % 64] += gap;
+      }
+    }
+    return all;
+  }
+};
+
+std::vector<ScoreArray> arrays_of(const std::vector<incontext::testing::Head>& prompts) {
+  std::vector<ScoreArray> arrays;
+  for (const auto& one : prompts) arrays.push_back(one.array());
+  return arrays;
+}
+
+}  // namespace
+
+TEST_CASE("the trial never agrees where the truth is outside of what it states, over seeds", "[calibration]") {
+  int agreed = 0, outside = 0, outside_of_quarter = 0, wrong = 0, noticed = 0;
+  for (const PromptLaw& law :
+       {PromptLaw{1, 0, 0}, PromptLaw{1, 0.1, 1.5}, PromptLaw{1, 0.1, 2.5}, PromptLaw{2, 0.2, 6}}) {
+    const auto population = law.prompts(200, 32, 77);
+    const auto pool = arrays_of(population);
+    for (std::uint64_t seed = 0; seed < 16; ++seed) {
+      const std::int64_t count = seed % 2 == 0 ? 16 : 64;
+      const auto few = law.prompts(count, 32, 1000 + seed);
+      const auto arrays = arrays_of(few);
+      const auto head = calibrate_heads(measure_heads(arrays)).front();
+      for (const TriedPlan& plan : detail::tried_plans(arrays, {}, head)) {
+        const auto& result = plan.result;
+        const auto again = measure_heads(pool, {.inverse_temperature = plan.inverse_temperature}).front();
+        const auto which = plan.held == Held::entropy ? RowStatistic::entropy : RowStatistic::largest_weight;
+        const auto truth = again.buckets.back().full.estimate(which);
+        const double off = (std::abs(truth.mean - result.agreement.theory) - 3 * truth.standard_error) /
+                           std::abs(result.agreement.theory);  // for certain
+        const bool agrees = result.verdict == Verdict::agrees;
+        agreed += agrees;
+        outside += agrees && off > result.effect.within;
+        outside_of_quarter += agrees && off > result.effect.within / 4;
+        wrong += off > result.effect.resolution;
+        noticed += off > result.effect.resolution && result.verdict == Verdict::disagrees;
+        if (agrees) CHECK(result.conclusion.starts_with("agrees within "));
+      }
+    }
+  }
+  CAPTURE(agreed, outside, outside_of_quarter, wrong, noticed);
+  CHECK(outside == 0);
+  CHECK(agreed > 20);
+  // the power check: a quarter of what is stated would be wrong often, and wrong plans are found
+  CHECK(outside_of_quarter > 5);
+  CHECK(wrong > 20);
+  CHECK(noticed >= 0.85 * wrong);
 }

@@ -8,7 +8,7 @@ import pytest
 import incontext as ic
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/calibrate.md"
-LOAD, LOGARITHMS, DEFINE, SAVE = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
+LOAD, WEIGHTS, DEFINE, SAVE = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 
@@ -21,8 +21,8 @@ def run(script, **names):
     return names
 
 
-def small_model(kind, implementation):
-    """A model of random weights, large enough that its rows are not even, and a prompt; no file is read."""
+def small_model(kind, implementation, prompts=1):
+    """A model of random weights, large enough that its rows are not even, and prompts; no file is read."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     torch.manual_seed(1)
     own = dict(attn_implementation=implementation, initializer_range=0.3)
@@ -37,35 +37,85 @@ def small_model(kind, implementation):
         config = transformers.BertConfig(num_hidden_layers=2, num_attention_heads=4, hidden_size=32,
                                          intermediate_size=64, vocab_size=50, **own)
         model = transformers.BertModel(config)
-    tokens = {"input_ids": torch.randint(0, 50, (1, 48))}
+    tokens = {"input_ids": torch.randint(0, 50, (prompts, 48))}
     if kind == "bert":
-        tokens["attention_mask"] = (torch.arange(48) < 40)[None].long()
+        tokens["attention_mask"] = (torch.arange(48) < torch.tensor([[48]] + [[40]] * (prompts - 1))).long()
     return model.eval(), tokens
 
 
 def weights_of(model, tokens):
+    """layers x prompts x heads x queries x keys."""
     model.set_attn_implementation("eager")
     with torch.no_grad():
-        return torch.cat(model(**tokens, output_attentions=True).attentions).numpy()
+        return torch.stack(model(**tokens, output_attentions=True).attentions).numpy()
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "bert"])
-def test_the_weights_logarithms(kind, tmp_path, monkeypatch):
-    model, tokens = small_model(kind, "eager")
-    monkeypatch.chdir(tmp_path)
-    scores = run(LOGARITHMS, np=numpy, torch=torch, model=model, tokens=tokens)["scores"]
+def test_the_weights_of_a_model_in_one_call(kind):
+    model, tokens = small_model(kind, "eager", prompts=6)
+    report = run(WEIGHTS, torch=torch, model=model, tokens=tokens)["report"]
     weights = weights_of(model, tokens)
-    assert scores.shape == weights.shape and weights.std() > 0.01
-    assert softmax(scores) == pytest.approx(weights, abs=2e-6)
-    saved = numpy.load(tmp_path / "scores.npy")
-    assert saved.dtype == numpy.float16 and softmax(saved) == pytest.approx(weights, abs=2e-3)
-    assert (numpy.isinf(saved) == (weights == 0)).all()
-    assert ic.calibrate(saved).entropy.shape == weights.shape[:2]
+    assert report.entropy.shape == (len(weights), 4) and (report.prompts == 6).all()
+    visible = [40 if kind == "bert" and prompt > 0 else 48 for prompt in range(6)]
+    last = report.head(1, 2).lengths[-1]
+    entropies = []
+    for prompt, length in enumerate(visible):
+        own = weights[1, prompt, 2, :length, :length]
+        counted = own[(own > 0).sum(axis=-1) > 32]
+        entropies.append(-(counted * numpy.log(counted, where=counted > 0, out=numpy.zeros_like(counted))).sum(axis=-1).mean())
+    assert last.entropy == pytest.approx(numpy.mean(entropies), rel=1e-5)
+    assert last.entropy_error == pytest.approx(numpy.std(entropies, ddof=1) / 6**0.5, rel=1e-3)
+    assert len(report.advice()) == 4 * len(weights)
+
+
+def test_weights_of_several_prompts_are_no_layers():
+    """The tuple, and not what torch.cat makes of it, which would be 6 layers of a model of 2 with 3 prompts."""
+    model, tokens = small_model("gpt2", "eager", prompts=3)
+    with torch.no_grad():
+        attentions = model(**tokens, output_attentions=True).attentions
+    from_weights = ic.calibration.from_weights
+    assert from_weights(attentions).entropy.shape == (2, 4)
+    assert from_weights(list(attentions)).heads == from_weights(tuple(one.numpy() for one in attentions)).heads
+    half = from_weights(tuple(one.bfloat16() for one in attentions))
+    assert half.score_stddev == pytest.approx(from_weights(attentions).score_stddev, rel=0.02)
+    dropped = torch.nn.functional.dropout(attentions[1], 0.2)
+    mask = torch.ones(3, 48)
+    for given, options, message in (
+        (torch.cat(attentions), {}, r"no tuple over layers .value = 6 x 4 x 48 x 48; .*torch.cat makes layers of prompts"),
+        ((), {}, "attentions is empty"),
+        ((None, None), {}, 'layer 0 has no weights .value = None; .*attn_implementation="eager"'),
+        (tuple(one[0] for one in attentions), {}, "layer 0 has the wrong number of dimensions .value = 3; needs 4"),
+        ((attentions[0], attentions[1][:2]), {}, "layer 1 has another shape than layer 0"),
+        ((attentions[0], dropped), {}, "layer 1: the rows do not sum to 1 .*model.eval"),
+        ((attentions[0].log(),), {}, "layer 0: the rows do not sum to 1"),
+        ((attentions[0].long(),), {}, None),
+        (attentions, {"attention_mask": mask[:2]}, r"attention_mask does not fit .value = \(2, 48\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            from_weights(given, **options)
+    with pytest.raises(ValueError, match="tuple of arrays .value = 2 arrays.*from_weights"):
+        ic.calibrate(attentions)
+
+
+def test_padded_prompts_have_lengths_of_their_own():
+    """Left and right padding: each prompt is measured as if it were alone."""
+    model, tokens = small_model("gpt2", "eager", prompts=3)
+    mask = torch.ones(3, 48, dtype=torch.long)
+    mask[1, 30:] = 0
+    mask[2, :20] = 0
+    with torch.no_grad():
+        attentions = model(**tokens, attention_mask=mask, output_attentions=True).attentions
+    report = ic.calibration.from_weights(attentions, attention_mask=mask)
+    with numpy.errstate(divide="ignore"):
+        logs = [numpy.log(torch.stack(attentions)[:, prompt].numpy()) for prompt in range(3)]
+    alone = ic.calibrate([logs[0], logs[1][:, :, :30, :30], logs[2][:, :, 20:, 20:]])
+    assert report.heads == alone.heads
+    assert report.head(0, 0).lengths[-1].rows == 16 and report.heads[0].prompts == 3
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "bert"])
 def test_the_scores_themselves(kind, tmp_path, monkeypatch):
-    model, tokens = small_model(kind, "sdpa")
+    model, tokens = small_model(kind, "sdpa", prompts=2)
     monkeypatch.chdir(tmp_path)
     names = run(DEFINE)
     found = run(SAVE, np=numpy, torch=torch, model=model, tokens=tokens, saved_scores=names["saved_scores"])
@@ -77,7 +127,9 @@ def test_the_scores_themselves(kind, tmp_path, monkeypatch):
     constants = numpy.where(visible, scores - logs, numpy.nan)
     assert numpy.nanmax(constants, axis=-1) - numpy.nanmin(constants, axis=-1) == pytest.approx(0, abs=1e-3)
     assert abs(softmax(1.1 * scores) - weights).max() > 0.01, "scores of another scale have other weights"
-    assert ic.calibrate(scores).head(0, 0).lengths[-1].longest_row == (40 if kind == "bert" else 48)
+    report = ic.calibrate(scores)
+    assert report.entropy.shape == (len(weights), 4) and (report.prompts == 2).all()
+    assert report.head(0, 0).lengths[-1].longest_row == 48
     # the next run of the model is not recorded
     with torch.no_grad():
         model(**tokens)
@@ -103,8 +155,8 @@ def test_multihead_attention_of_torch(causal):
         torch.backends.mha.set_fastpath_enabled(before)
     assert torch.allclose(without, with_weights, atol=1e-5), "attention itself is unchanged"
     (scores,) = layers
-    assert softmax(scores.numpy()) == pytest.approx(weights[0].numpy(), abs=1e-5)
-    assert ic.calibrate(scores.numpy()).entropy.shape == (1, 4)
+    assert softmax(scores.numpy()) == pytest.approx(weights.numpy(), abs=1e-5)
+    assert ic.calibrate(scores[0].numpy()).entropy.shape == (1, 4)
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "boolean", "added"])
@@ -123,4 +175,4 @@ def test_scaled_dot_product_attention_of_torch(mask):
     assert torch.nn.functional.scaled_dot_product_attention is attend
     assert torch.equal(found, attend(query, key, value, **options))
     weights = torch.softmax(layers[0], dim=-1)
-    assert torch.allclose(weights @ value[0], found[0], atol=1e-5)
+    assert torch.allclose(weights @ value, found, atol=1e-5)

@@ -18,6 +18,7 @@
 #include "incontext/calibration/normality.hpp"
 #include "incontext/calibration/phase.hpp"
 #include "incontext/numerics/quadrature.hpp"
+#include "incontext/statistics/effect.hpp"
 #include "incontext/statistics/families.hpp"
 
 namespace incontext::calibration {
@@ -39,18 +40,24 @@ struct HeadCalibration {
   std::optional<HeldOutCheck> held_out;  ///< absent for rows of at most 8 keys, and for fewer than four batches
   double p_value;                        ///< of the theory of normal rows: the least of five, times five
   bool looks_like_weights = false;       ///< see measure_heads
+  std::int64_t prompts = 1;
+  std::int64_t longest = 0;                                           ///< of all rows
   statistics::Verdict normal_rows = statistics::Verdict::not_judged;  ///< set by judge_heads
+  double resolution = std::numeric_limits<double>::quiet_NaN();       ///< of the weights, set by judge_heads
 };
 
-/// The bucket that a head is judged by: of the buckets with at least 64 rows the one with the longest rows; if there is
-/// none, the bucket with the most rows.
+/// The bucket that a head is judged by: of the buckets with at least 64 rows, from half of the prompts or more, the one
+/// with the longest rows; if there is none, the bucket with the most rows.
 ///
 /// Domain    a head with at least one bucket.
 inline const LengthBucket& main_bucket(const HeadMeasurement& head) {
+  constexpr std::int64_t enough_rows = 64;
+  const auto is_enough = [&](const LengthBucket& bucket) {
+    return bucket.rows >= enough_rows && 2 * bucket.prompts >= head.prompts;
+  };
   const LengthBucket* best = &head.buckets.front();
   for (const LengthBucket& bucket : head.buckets) {
-    const bool enough = bucket.rows >= 64;
-    if (enough || (best->rows < 64 && bucket.rows > best->rows)) best = &bucket;
+    if (is_enough(bucket) || (!is_enough(*best) && bucket.rows > best->rows)) best = &bucket;
   }
   return *best;
 }
@@ -84,7 +91,9 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
                          .comparison = comparison,
                          .held_out = {},
                          .p_value = std::numeric_limits<double>::quiet_NaN(),
-                         .looks_like_weights = head.looks_like_weights};
+                         .looks_like_weights = head.looks_like_weights,
+                         .prompts = head.prompts,
+                         .longest = head.buckets.back().longest};
   if (!(result.score_stddev > 0)) return result;
   result.freezing_ratio = freezing_ratio<double>(rows.longest, result.score_stddev);
   result.phase = result.freezing_ratio < 1 ? Phase::self_averaging : Phase::frozen;
@@ -101,9 +110,11 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
 }
 
 /// Sets `normal_rows` of every head, by Holm's test over all heads: if the theory of normal rows describes some heads,
-/// the probability that it is rejected for any of these is at most `level`.
+/// the probability that it is rejected for any of these is at most `level`. Sets `resolution`, too: the smallest
+/// relative deviation that would have been noticed nine times in ten, in the one of entropy, IPR and largest weight
+/// that is known least. A head whose rows are too few to resolve all three is not judged.
 ///
-/// Source    statistics::holm_rejections.
+/// Source    statistics::holm_rejections and statistics::effect_of.
 /// Domain    0 < level < 1.
 /// Errors    std::domain_error for level outside the domain.
 /// Accuracy  as holm_rejections: tests/calibration/head_calibration.cpp.
@@ -114,9 +125,19 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
   }
   const std::vector<bool> rejected = statistics::holm_rejections(p_values, level);
   std::size_t tested = 0;
+  constexpr double tests_per_head = 5;
   for (HeadCalibration& head : heads) {
     if (!(head.p_value >= 0)) continue;
-    head.normal_rows = rejected[tested++] ? statistics::Verdict::disagrees : statistics::Verdict::agrees;
+    bool resolved = true;
+    head.resolution = 0;
+    for (const auto* one : {&head.comparison.entropy, &head.comparison.ipr, &head.comparison.largest_weight}) {
+      const auto effect = statistics::effect_of(*one, level / tests_per_head / static_cast<double>(p_values.size()));
+      resolved = resolved && statistics::is_resolved(effect);
+      head.resolution = effect.resolution >= 0 ? std::max(head.resolution, effect.resolution) : effect.resolution;
+    }
+    head.normal_rows = rejected[tested++] ? statistics::Verdict::disagrees
+                       : resolved         ? statistics::Verdict::agrees
+                                          : statistics::Verdict::not_judged;
   }
 }
 

@@ -36,7 +36,9 @@ struct HeadSummary {
   Phase phase;
   double worst_deviation;  ///< see worst_deviation(); NaN where the scores do not vary
   double p_value;
+  double resolution;  ///< the relative deviation of these weights that would have been noticed, see judge_heads
   statistics::Verdict normal_rows;
+  std::int64_t prompts;
   bool looks_like_weights;  ///< see measure_heads
 };
 
@@ -83,7 +85,9 @@ inline HeadSummary summary_of(const HeadCalibration& head) {
           .phase = head.phase,
           .worst_deviation = head.score_stddev > 0 ? worst_deviation(head) : std::numeric_limits<double>::quiet_NaN(),
           .p_value = head.p_value,
+          .resolution = head.resolution,
           .normal_rows = head.normal_rows,
+          .prompts = head.prompts,
           .looks_like_weights = head.looks_like_weights};
 }
 
@@ -114,7 +118,7 @@ inline std::string warning_about_law(const HeadCalibration& head) {
            "no advice.";
   }
   const double off = worst_deviation(head);
-  if (!(off >= (head.normal_rows == statistics::Verdict::agrees ? 1 : 0.1))) return {};
+  if (!(off >= (head.normal_rows == statistics::Verdict::disagrees ? 0.1 : 1))) return {};
   const std::string misses =
       "The law of normal scores misses the weights of this head by " + short_text(100 * off, 3) + " %: ";
   return misses + (off < 1 ? "these inverse temperatures are rough."

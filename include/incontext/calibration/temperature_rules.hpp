@@ -158,13 +158,14 @@ inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, c
 /// The rules at the given lengths. The first length, n_0, is that of training: the quantity is held at the value that
 /// it has there at inverse temperature 1.
 ///
-/// The rules are: exact; 1 (unchanged); log n / log n_0; the SSMax that is nearest to the exact inverse temperatures
-/// at the lengths where these hold the quantity; YaRN; NormSoftmax; Llama 4 and Mistral with the trained length n_0 in
-/// the place of theirs and their a = 0.1; and, for a needle, SSA of base 1 with the exponent of nearest_ssa, which is
-/// the same at every length. log n / log n_0 is Qwen's rule, and LongRoPE's for rows n / n_0 times as long.
+/// The rules are: exact; 1 (unchanged); log n / log n_0; the SSMax that is nearest to the exact inverse temperatures at
+/// the lengths where these hold the quantity, or NaN if these are fewer than two; YaRN; NormSoftmax; Llama 4 and
+/// Mistral with the trained length n_0 in the place of theirs and their a = 0.1; and, for a needle, SSA of base 1 with
+/// the exponent of nearest_ssa, which is the same at every length. log n / log n_0 is Qwen's rule, and LongRoPE's for
+/// rows n / n_0 times as long.
 ///
 /// Source    derived: docs/theory/calibration.md#holding-a-quantity; each rule's source is with its function.
-/// Shapes    lengths: m, the shortest first -> 7 to 9 rules with m values each
+/// Shapes    lengths: m, the shortest first -> 8 or 9 rules with m values each
 /// Units     as TemperatureRule.
 /// Domain    lengths >= 2, ascending; scores in their domain.
 /// Errors    std::domain_error, numerics::QuadratureError.
@@ -192,7 +193,13 @@ inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScore
   const auto trained = static_cast<double>(lengths.front());
   add("unchanged", [](double) { return 1.0; });
   add("log n", [=](double n) { return std::log(n) / std::log(trained); });
-  if (attained_lengths.size() > 1) {
+  const auto add_absent = [&](const std::string& name, const std::string& reason) {
+    const std::vector<double> none(lengths.size(), std::numeric_limits<double>::quiet_NaN());
+    rules.push_back({.name = name, .inverse_temperature = none, .value = none, .attained = {}, .reason = reason});
+  };
+  if (attained_lengths.size() < 2) {
+    add_absent("SSMax", "no line, because an inverse temperature holds the quantity at fewer than two lengths");
+  } else {
     const auto ssmax = nearest_ssmax(attained_lengths, attained_temperatures);
     add("SSMax s = " + short_text(ssmax.scale, 4) + ", b = " + short_text(ssmax.bias, 4),
         [=](double n) { return std::fmax(ssmax.scale * std::log(n) + ssmax.bias, 0.0); });
@@ -209,7 +216,10 @@ inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScore
   add("Mistral", [=](double n) { return mistral_inverse_temperature(n, trained, 0.1); });
   if (held != Held::needle_weight || !(scores.gap > 0)) return rules;
   const auto ssa = nearest_ssa(1.0, scores, lengths.front(), target);
-  if (!(ssa.exponent >= 1)) return rules;
+  if (!(ssa.exponent >= 1)) {
+    add_absent("SSA b = 1", "no exponent from 1 to 64 gives the needle its weight");
+    return rules;
+  }
   TemperatureRule rule{.name = "SSA b = 1, k = " + short_text(ssa.exponent, 4),
                        .inverse_temperature = {},
                        .value = {},

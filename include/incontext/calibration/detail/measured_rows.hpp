@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "incontext/calibration/batch_means.hpp"
@@ -57,19 +58,27 @@ inline std::vector<HeadGroup> head_groups(const ScoreArray& scores) {
   return groups;
 }
 
-/// Measures the rows of one head in the order of its queries.
+/// Measures the rows of one head, prompt by prompt, in the order of their queries. Of one prompt the batches are
+/// successive rows; of several, each prompt is a batch.
 template <class Head, class Options>
 class MeasuredRows {
  public:
-  MeasuredRows(const ScoreArray& scores, const Options& options, std::int64_t number, Head& head)
-      : scores_(scores), options_(options), head_(head), weights_(static_cast<std::size_t>(scores.keys())) {
-    head_.layer = number / scores.heads();
-    head_.head = number % scores.heads();
+  MeasuredRows(std::span<const ScoreArray> prompts, const Options& options, std::int64_t number, Head& head)
+      : prompts_(prompts), options_(options), head_(head) {
+    head_.layer = number / prompts.front().heads();
+    head_.head = number % prompts.front().heads();
+    head_.prompts = static_cast<std::int64_t>(prompts.size());
+  }
+
+  void begin(std::size_t prompt) {
+    prompt_ = prompt;
+    weights_.resize(static_cast<std::size_t>(prompts_[prompt].keys()));
   }
 
   void add(std::int64_t query, std::span<double> row) {
     if (options_.poll) options_.poll();
-    if (options_.causal) row = row.first(static_cast<std::size_t>(query + 1 + scores_.keys() - scores_.queries()));
+    const ScoreArray& scores = prompts_[prompt_];
+    if (options_.causal) row = row.first(static_cast<std::size_t>(query + 1 + scores.keys() - scores.queries()));
     const VisibleScores visible = keep_visible(row);
     refuse_problems(visible, query);
     lowest_ = std::min(lowest_, visible.lowest);
@@ -83,6 +92,20 @@ class MeasuredRows {
     } else {
       measure(row.first(static_cast<std::size_t>(visible.count)));
     }
+  }
+
+  /// Ends a prompt: where there are several, its means become a batch.
+  void end() {
+    for (auto& [octave, sums] : sums_) {
+      Bucket& bucket = buckets_.at(octave);
+      for (const auto& [sum, batches] : {std::pair(&sums.full, &bucket.full), {&sums.quarter, &bucket.quarter}}) {
+        for (double& value : *sum) value /= static_cast<double>(sums.rows);
+        if (batches == &bucket.full || octave > shortest_quartered) batches->add(*sum);
+      }
+    }
+    for (auto& [octave, bucket] : buckets_) bucket.prompts += bucket.rows > rows_before_[octave];
+    for (auto& [octave, bucket] : buckets_) rows_before_[octave] = bucket.rows;
+    sums_.clear();
   }
 
   void finish() {
@@ -104,12 +127,21 @@ class MeasuredRows {
  private:
   using Bucket = typename decltype(Head::buckets)::value_type;
   static constexpr auto where = "calibration::measure_heads";
+  static constexpr int shortest_quartered = 3;  // the octave of the longest rows that have no quarter of two keys
+
+  struct Sums {
+    RowStatistics full{}, quarter{};
+    std::int64_t rows = 0;
+  };
 
   std::string place() const { return "layer " + std::to_string(head_.layer) + ", head " + std::to_string(head_.head); }
+  std::string place_in_prompt() const {
+    return place() + (prompts_.size() > 1 ? ", prompt " + std::to_string(prompt_) : "");
+  }
 
   void refuse_problems(const VisibleScores& visible, std::int64_t query) const {
     const auto refuse = [&](const char* problem, double value, const std::string& needs) {
-      throw_domain_error(where, place() + ", query " + std::to_string(query) + ": " + problem, value, needs);
+      throw_domain_error(where, place_in_prompt() + ", query " + std::to_string(query) + ": " + problem, value, needs);
     };
     if (visible.problem == RowProblem::not_a_number) refuse("a score is not a number", visible.problem_value, "scores");
     if (visible.problem == RowProblem::infinite) {
@@ -132,31 +164,44 @@ class MeasuredRows {
     for (double& score : row) score *= options_.inverse_temperature;
     const auto length = static_cast<std::int64_t>(row.size());
     const int octave = octave_of(length);
-    Bucket& bucket = buckets_.try_emplace(octave, Bucket{length, length, 0, {}, {}}).first->second;
+    Bucket& bucket = buckets_.try_emplace(octave, Bucket{length, length, 0, 0, {}, {}}).first->second;
     bucket.shortest = std::min(bucket.shortest, length);
     bucket.longest = std::max(bucket.longest, length);
     ++bucket.rows;
-    bucket.full.add(row_statistics(row, weights_, options_.needle_gap));
-    if (octave > 3) bucket.quarter.add(row_statistics(row.first(row.size() / 4), weights_, options_.needle_gap));
+    const RowStatistics full = row_statistics(row, weights_, options_.needle_gap);
+    RowStatistics quarter{};
+    if (octave > shortest_quartered) quarter = row_statistics(row.first(row.size() / 4), weights_, options_.needle_gap);
+    if (prompts_.size() == 1) {
+      bucket.full.add(full);
+      if (octave > shortest_quartered) bucket.quarter.add(quarter);
+      return;
+    }
+    Sums& sums = sums_[octave];
+    ++sums.rows;
+    for (std::size_t i = 0; i < row_statistic_count; ++i) {
+      sums.full.data()[i] += full.data()[i];
+      sums.quarter.data()[i] += quarter.data()[i];
+    }
   }
 
-  const ScoreArray& scores_;
+  std::span<const ScoreArray> prompts_;
+  std::size_t prompt_ = 0;
   const Options& options_;
   Head& head_;
-  std::vector<double> weights_;
+  std::vector<double> weights_ = {};
   std::map<int, Bucket> buckets_ = {};
+  std::map<int, Sums> sums_ = {};                 // of the prompt that is being read
+  std::map<int, std::int64_t> rows_before_ = {};  // of a bucket, in the prompts before it
   bool all_sum_to_one_ = true;
   double lowest_ = std::numeric_limits<double>::infinity();
   double highest_ = -std::numeric_limits<double>::infinity();
   double sum_ = 0;
 };
 
-template <class Head, class Options>
-void measure_group(const ScoreArray& scores, const HeadGroup& group, const Options& options, Head* heads) {
+/// Gives the rows of a group of heads of one prompt to `rows`, in the order of their queries.
+template <class Rows>
+void read_group(const ScoreArray& scores, const HeadGroup& group, std::vector<Rows>& rows) {
   const std::int64_t keys = scores.keys(), queries = scores.queries();
-  std::vector<MeasuredRows<Head, Options>> rows;
-  rows.reserve(group.heads.size());
-  for (const std::int64_t head : group.heads) rows.emplace_back(scores, options, head, heads[head]);
   const std::int64_t at_a_time = std::min(group.queries_at_a_time, queries);
   std::vector<double> values(rows.size() * static_cast<std::size_t>(at_a_time * keys));
   std::vector<const std::byte*> starts;
@@ -177,6 +222,18 @@ void measure_group(const ScoreArray& scores, const HeadGroup& group, const Optio
                     std::span(values).subspan(row * static_cast<std::size_t>(keys), static_cast<std::size_t>(keys)));
       }
     }
+  }
+}
+
+template <class Head, class Options>
+void measure_group(std::span<const ScoreArray> prompts, const HeadGroup& group, const Options& options, Head* heads) {
+  std::vector<MeasuredRows<Head, Options>> rows;
+  rows.reserve(group.heads.size());
+  for (const std::int64_t head : group.heads) rows.emplace_back(prompts, options, head, heads[head]);
+  for (std::size_t prompt = 0; prompt < prompts.size(); ++prompt) {
+    for (auto& one : rows) one.begin(prompt);
+    read_group(prompts[prompt], group, rows);
+    for (auto& one : rows) one.end();
   }
   for (auto& one : rows) one.finish();
 }
