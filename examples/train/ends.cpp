@@ -48,10 +48,9 @@ Table ends_table(ClassificationParts& parts, const ContextRun& usual) {
     const auto own = step_of(run, head);
     const Strategy strategy = strategy_of(run, head);
     const Comparison at = compare(parts, run, head, best);
-    row.insert(row.end(),
-               {is_linear ? Cell{} : Cell{std::string(name(strategy))}, is_linear ? Cell{} : Cell{own.kappa}, own.gain,
-                is_linear ? Cell{} : Cell{best.kappa}, best.gain, at.cosine.mean, at.prediction_difference.mean,
-                at.sensitivity_difference.mean});
+    row.insert(row.end(), {is_linear ? Cell{} : Cell{std::string(name(strategy))}, is_linear ? Cell{} : Cell{own.kappa},
+                           own.gain, is_linear ? Cell{} : Cell{best.kappa}, best.gain, at.cosine.mean,
+                           at.prediction_difference.mean, at.sensitivity_difference.mean});
     for (Cell& cell : judged_end(parts, strategy, at)) row.push_back(std::move(cell));
     table.add_row(std::move(row));
     if (strategy != Strategy::selection || controls == 2) continue;

@@ -1,7 +1,7 @@
 #include "examples/verify/decision.hpp"
 
 #include <incontext/statistics/agreement.hpp>
-#include <incontext/statistics/families.hpp>
+#include <incontext/statistics/holm.hpp>
 
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>

@@ -14,7 +14,7 @@
 #include "incontext/laws/needle_cross_entropy.hpp"
 #include "incontext/laws/retrieval.hpp"
 #include "incontext/laws/two_group_row.hpp"
-#include "incontext/statistics/families.hpp"
+#include "incontext/statistics/holm.hpp"
 #include "laws/refusal.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"

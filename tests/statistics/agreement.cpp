@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "incontext/random/normal.hpp"
-#include "incontext/statistics/families.hpp"
+#include "incontext/statistics/holm.hpp"
 #include "support/catch.hpp"
 
 namespace agreement_test {

@@ -19,7 +19,7 @@
 #include "incontext/calibration/phase.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/statistics/effect.hpp"
-#include "incontext/statistics/families.hpp"
+#include "incontext/statistics/holm.hpp"
 
 namespace incontext::calibration {
 

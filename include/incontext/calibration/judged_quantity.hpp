@@ -7,7 +7,7 @@
 
 #include "incontext/statistics/agreement.hpp"
 #include "incontext/statistics/effect.hpp"
-#include "incontext/statistics/families.hpp"
+#include "incontext/statistics/holm.hpp"
 
 namespace incontext::calibration {
 

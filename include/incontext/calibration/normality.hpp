@@ -4,7 +4,7 @@
 
 #include "incontext/calibration/batch_means.hpp"
 #include "incontext/statistics/agreement.hpp"
-#include "incontext/statistics/families.hpp"
+#include "incontext/statistics/holm.hpp"
 
 namespace incontext::calibration {
 

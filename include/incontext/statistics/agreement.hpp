@@ -41,7 +41,7 @@ enum class Verdict { agrees, disagrees, not_judged };
 /// p-value is valid for every r. Where r exceeds the standard error, the simulation cannot distinguish a correct theory
 /// from one that is wrong by r: such a theory either disagrees or is not judged, for the stated `reason`.
 ///
-/// Source    derived: docs/theory/statistics.md#agreement; its p-value is in families.hpp.
+/// Source    derived: docs/theory/statistics.md#agreement; its p-value is in holm.hpp.
 /// Units     z and excess in standard errors; resolution relative to the theory.
 /// Limits    a standard error of zero and r = 0: only the exact value agrees. A trial or a theory that is not finite,
 ///           or fewer than two trials: not judged.

@@ -11,7 +11,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/statistics/agreement.hpp"
 #include "incontext/statistics/comparison.hpp"
-#include "incontext/statistics/families.hpp"
+#include "incontext/statistics/holm.hpp"
 
 /// All comparisons of a run, judged as one family.
 namespace incontext::statistics {
