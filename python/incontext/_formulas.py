@@ -41,32 +41,43 @@ class Library(Protocol):
     def filled(self, value: float, like: Any) -> Any: ...
     def dtype_like(self, values: Any, like: Any) -> Any: ...
     def entmax_weights(self, scores: Any, alpha: Any) -> Any: ...
+    def is_differentiated(self, *arrays: Any) -> bool: ...
+    def range(self, array: Any) -> tuple[float, float]: ...
     def is_concrete(self, *arrays: Any) -> bool: ...
     def numpy(self, array: Any) -> Any: ...
 
 
 class Row:
-    """The scores of the visible keys, 0 in place of the others, and their number."""
+    """The scores of the visible keys, 0 in place of the others, and their number. `visible` is None where all are."""
 
     def __init__(self, library: Library, scores: Any, visible: Any, axes: tuple[int, ...] = (-1,)) -> None:
         self.library, self.visible, self.axes = library, visible, axes
-        self.scores = library.where(visible, scores, library.filled(0.0, scores))
-        self.count = library.sum(library.dtype_like(visible, scores), axes)
-        self.key_count = library.sum(library.dtype_like(visible, scores), (-1,))
+        self.scores = self._with(0.0, scores)
+        if visible is None:
+            self.count = library.filled(float(math.prod(scores.shape[axis] for axis in axes)), scores)
+        else:
+            self.count = library.sum(library.dtype_like(visible, scores), axes)
 
     def below_largest(self) -> Any:
         """The scores minus their largest, on which softmax does not depend: small numbers that do not overflow."""
-        lowest = self.library.filled(-_INFINITY, self.scores)
-        largest = self.library.largest(self.library.where(self.visible, self.scores, lowest), (-1,))
-        return self.shown(self.scores - self.library.stopped(largest))
+        largest = self.library.largest(self.library.stopped(self.lowered(self.scores)), (-1,))
+        return self.shown(self.scores - largest)
 
     def shown(self, values: Any) -> Any:
         """The values of the visible keys, 0 for the others."""
-        return self.library.where(self.visible, values, self.library.filled(0.0, values))
+        return self._with(0.0, values)
+
+    def lowered(self, values: Any) -> Any:
+        """The values of the visible keys, -infinity for the others."""
+        return self._with(-_INFINITY, values)
 
     def softmax(self, exponents: Any) -> Any:
-        hidden = self.library.filled(-_INFINITY, exponents)
-        return self.library.softmax(self.library.where(self.visible, exponents, hidden))
+        return self.library.softmax(self.lowered(exponents))
+
+    def _with(self, number: float, values: Any) -> Any:
+        if self.visible is None:
+            return values
+        return self.library.where(self.visible, values, self.library.filled(number, values))
 
 
 Parameters = dict[str, Any]
@@ -118,7 +129,7 @@ def normsoftmax(row: Row, map: Any, given: Parameters) -> Any:
 
 
 def sparsemax(row: Row, map: Any, given: Parameters) -> Any:
-    return entmax(row, map, {"alpha": row.library.filled(2.0, row.key_count)})
+    return entmax(row, map, {"alpha": row.library.filled(2.0, row.scores)})
 
 
 def entmax(row: Row, map: Any, given: Parameters) -> Any:
@@ -126,8 +137,9 @@ def entmax(row: Row, map: Any, given: Parameters) -> Any:
     leave it where it is and give the weights the derivatives of the solution: one step those of first order, two those
     of the first three."""
     library, slope = row.library, given["alpha"] - 1
-    lowest = library.filled(-_INFINITY, row.scores)
-    found = library.entmax_weights(library.where(row.visible, row.scores, lowest), given["alpha"])
+    found = library.entmax_weights(row.lowered(row.scores), given["alpha"])
+    if not library.is_differentiated(row.scores, given["alpha"]):
+        return found
     support = found > 0
     one, zero = library.filled(1.0, found), library.filled(0.0, found)
     line = slope * row.below_largest()
@@ -139,15 +151,15 @@ def entmax(row: Row, map: Any, given: Parameters) -> Any:
         excess_of_sum = library.sum(power, (-1,)) - library.stopped(library.sum(found, (-1,)))
         return shift + slope * excess_of_sum / library.sum(library.where(support, power / above, zero), (-1,))
 
-    shift = step(step(library.filled(0.0, row.key_count)))
+    shift = step(step(library.filled(0.0, found)))
     above = library.where(support, excess - shift, one)
-    return library.where(support, above ** (1 / slope), zero)
+    solved = library.where(support, above ** (1 / slope), zero)
+    return found + (solved - library.stopped(solved))  # the bits of C++
 
 
 def hardmax(row: Row, map: Any, given: Parameters) -> Any:
     library = row.library
-    lowest = library.filled(-_INFINITY, row.scores)
-    seen = library.stopped(library.where(row.visible, row.scores, lowest))
+    seen = library.stopped(row.lowered(row.scores))
     top = library.dtype_like(seen >= library.largest(seen, (-1,)), row.scores)
     return top / library.sum(top, (-1,)) + 0 * row.scores
 
@@ -190,7 +202,7 @@ FORMULAS: dict[type[Map], Formula] = {
 DOMAINS: dict[str, Callable[[Any], Any]] = {
     "temperature": lambda value: value > 0, "scale": lambda value: abs(value) < _INFINITY,
     "bias": lambda value: abs(value) < _INFINITY, "base": lambda value: (value > 0) & (value < _INFINITY),
-    "exponent": lambda value: (value >= 1) & (value < _INFINITY), "alpha": lambda value: (value > 1) & (value < _INFINITY)}
+    "exponent": lambda value: (value >= 1) & (value < _INFINITY), "alpha": lambda value: (value > 0) & (value != 1) & (value < _INFINITY)}
 
 
 def _refuse_parameter(library: Library, map: Map, name: str, value: Any) -> None:
@@ -226,7 +238,7 @@ def _parameters(library: Library, map: Map, scores: Any, given: Parameters) -> P
 
 def _counts_keys(map: Map) -> bool:
     """Whether a key with a very low finite score changes the weights of the others; counts_keys in C++."""
-    kinds = (scoring.Softmax, scoring.Entmax, scoring.Sparsemax, scoring.Hardmax, scoring.SaSoftmax)
+    kinds = (scoring.Softmax, scoring.Sparsemax, scoring.Hardmax, scoring.SaSoftmax)
     return not isinstance(map, kinds)
 
 
@@ -251,6 +263,14 @@ def _visible(library: Library, map: Map, scores: Any, visibility: Visibility) ->
     return seen, defined
 
 
+def _is_plain(library: Library, scores: Any, visibility: Visibility) -> bool:
+    """Whether every key is seen and none can be a mask, which two numbers tell."""
+    if visibility == Visibility.causal and len(scores.shape) > 1 or 0 in scores.shape:
+        return False
+    low, high = library.range(scores)
+    return HIGHEST_MASK < low and high < _INFINITY
+
+
 def weights(library: Library, map: Map, scores: Any, visibility: Visibility | str, given: Parameters) -> Any:
     """The weights of a map. Where the values are known, a row or a parameter outside the domain is refused as in C++;
     where they are not, because the library traces the function, such a row is NaN."""
@@ -263,14 +283,18 @@ def weights(library: Library, map: Map, scores: Any, visibility: Visibility | st
     choice: Any = Visibility  # which takes names, too
     chosen = choice(visibility)
     parameters = _parameters(library, map, scores, given)
-    fixed = library.stopped(scores)
-    visible, defined = _visible(library, map, fixed, chosen)
-    if library.is_concrete(fixed) and not bool(defined.all()):
-        prototype = map.replace(**{name: getattr(type(map), name) for name in parameter_names(map)})
-        prototype(library.numpy(fixed), chosen)  # raises what C++ says of the row
+    fixed, concrete = library.stopped(scores), library.is_concrete(scores)
     axes = (-2, -1) if isinstance(map, scoring.MatrixNormSoftmax) else (-1,)
-    found = library.where(defined, formula(Row(library, scores, visible, axes), map, parameters),
-                          library.filled(math.nan, scores))
-    if isinstance(map, scoring.RatioScore) and library.is_concrete(found) and bool((found != found).any()):
+    if concrete and _is_plain(library, fixed, chosen):
+        visible = None
+    else:
+        visible, defined = _visible(library, map, fixed, chosen)
+        if concrete and not bool(defined.all()):
+            prototype = map.replace(**{name: getattr(type(map), name) for name in parameter_names(map)})
+            prototype(library.numpy(fixed), chosen)  # raises what C++ says of the row
+    found = formula(Row(library, scores, visible, axes), map, parameters)
+    if not concrete:
+        return library.where(defined, found, library.filled(math.nan, scores))
+    if isinstance(map, scoring.RatioScore) and bool((found != found).any()):
         map(library.numpy(fixed), chosen)  # a normalizer of 0
     return found

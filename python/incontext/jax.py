@@ -22,8 +22,8 @@ from .scoring import Map, Visibility
 def _entmax_on_host(scores: Any, alpha: Any) -> Any:
     """Weights of alpha-entmax; rows that it refuses are NaN."""
     z, a = numpy.asarray(scores), numpy.asarray(alpha)
-    valid = numpy.isfinite(z.max(axis=-1, keepdims=True)) & (a > 1) & (a < math.inf)
-    alphas = numpy.broadcast_to(numpy.where(a > 1, a, 2.0), z.shape[:-1] + (1,))
+    valid = numpy.isfinite(z.max(axis=-1, keepdims=True)) & (a > 0) & (a != 1) & (a < math.inf)
+    alphas = numpy.broadcast_to(numpy.where(numpy.isfinite(a) & (a > 0) & (a != 1), a, 2.0), z.shape[:-1] + (1,))
     found = scoring.Entmax(alphas)(numpy.where(valid, z, 0))
     return numpy.where(valid, found, numpy.nan).astype(z.dtype)
 
@@ -71,6 +71,14 @@ class _Jax:
         return jax.pure_callback(_entmax_on_host, shape, scores, alpha, vmap_method="broadcast_all")
 
     @staticmethod
+    def is_differentiated(*arrays: Any) -> bool:
+        return any(isinstance(array, jax.core.Tracer) for array in arrays)
+
+    @staticmethod
+    def range(array: Any) -> tuple[float, float]:
+        return float(array.min()), float(array.max())
+
+    @staticmethod
     def is_concrete(*arrays: Any) -> bool:
         return not any(isinstance(array, jax.core.Tracer) for array in arrays)
 
@@ -79,7 +87,7 @@ class _Jax:
         return numpy.asarray(array)
 
 
-_LIBRARY = _Jax()
+_LIBRARY: Any = _Jax()
 
 
 def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all, **parameters: Any) -> Any:

@@ -77,6 +77,8 @@ class Map(Record):
         super().__init__(*values, **named)
         for name in self._fields:
             value = getattr(self, name)
+            if isinstance(value, (int, float, str)):
+                continue
             traced = type(value).__module__.startswith("jax") and "Tracer" in type(value).__name__
             if traced or getattr(value, "requires_grad", False):
                 library = "jax" if traced else "torch"

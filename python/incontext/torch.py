@@ -35,8 +35,8 @@ def _to_cpu(tensor: Any, what: str) -> Any:
 def _entmax_weights(scores: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
     """Weights of alpha-entmax, without derivatives; rows that it refuses are NaN."""
     z, a = _to_cpu(scores, "Entmax"), _to_cpu(alpha, "Entmax")
-    valid = numpy.isfinite(z.max(axis=-1, keepdims=True)) & (a > 1) & (a < math.inf)
-    alphas = numpy.broadcast_to(numpy.where(a > 1, a, 2.0), z.shape[:-1] + (1,))
+    valid = numpy.isfinite(z.max(axis=-1, keepdims=True)) & (a > 0) & (a != 1) & (a < math.inf)
+    alphas = numpy.broadcast_to(numpy.where(numpy.isfinite(a) & (a > 0) & (a != 1), a, 2.0), z.shape[:-1] + (1,))
     found = scoring.Entmax(alphas)(numpy.where(valid, z, 0))
     return torch.from_numpy(numpy.where(valid, found, numpy.nan).astype(z.dtype)).to(scores.device)
 
@@ -99,6 +99,19 @@ class _Torch:
         return _entmax_weights(scores.detach(), alpha.detach())
 
     @staticmethod
+    def is_differentiated(*arrays: Any) -> bool:
+        """Whether a derivative may be asked for: not where it is clear that none can."""
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return True
+        dual = any(torch.autograd.forward_ad.unpack_dual(one).tangent is not None for one in arrays)
+        return dual or (torch.is_grad_enabled() and any(one.requires_grad for one in arrays))
+
+    @staticmethod
+    def range(array: Any) -> tuple[float, float]:
+        low, high = torch.aminmax(array)
+        return float(low), float(high)
+
+    @staticmethod
     def is_concrete(*arrays: Any) -> bool:
         """Whether values can be read, at no cost: on the CPU, and not while torch.compile or torch.func trace."""
         if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
@@ -110,7 +123,7 @@ class _Torch:
         return array.detach().cpu().numpy()
 
 
-_LIBRARY = _Torch()
+_LIBRARY: Any = _Torch()
 
 
 def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all, **parameters: Any) -> Any:
@@ -238,9 +251,9 @@ class _FusedAttention(torch.autograd.Function):
     def forward(map: Map, visibility: Any, names: tuple[str, ...], query: Any, key: Any, value: Any,
                 *parameters: Any) -> Any:
         numbers = {name: one.detach().numpy() for name, one in zip(names, parameters)}
-        out = apply.attend(map.replace(**numbers), *(one.detach().numpy() for one in (query, key, value)), visibility,
-                           threads=torch.get_num_threads())
-        return torch.from_numpy(out)
+        queries, keys, values = (one.detach().numpy() for one in (query, key, value))
+        return torch.from_numpy(apply.attend(map.replace(**numbers), queries, keys, values, visibility,
+                                             threads=torch.get_num_threads()))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -254,8 +267,8 @@ class _FusedAttention(torch.autograd.Function):
             needed = [i for i, wanted in enumerate(ctx.needs_input_grad[3:]) if wanted]
             query, key, value, *parameters = tensors
             out = _attend_by_weights(ctx.map, query, key, value, dict(zip(ctx.names, parameters)), ctx.visibility)
-            found = torch.autograd.grad(out, [tensors[i] for i in needed], cotangent, create_graph=True)
-            gradients = dict(zip(needed, found))
+            gradients = dict(zip(needed, torch.autograd.grad(out, [tensors[i] for i in needed], cotangent,
+                                                             create_graph=True)))
             return None, None, None, *(gradients.get(i) for i in range(len(tensors)))
         query, key, value, *parameters = (one.detach().numpy() for one in tensors)
         found = apply.attention_gradient(ctx.map.replace(**dict(zip(ctx.names, parameters))), query, key, value,

@@ -102,13 +102,11 @@ T field(nb::handle map, const char* name) {
 }
 
 /// Whether a key of a very low finite score changes the weights of the others: by the number of visible keys, by a mean
-/// or by a deviation. In the other maps its weight is 0 already.
+/// or by a deviation, or because its weight is small and not 0. In the other maps its weight is 0 already.
 template <class Map>
 inline constexpr bool counts_keys = true;
 template <class T>
 inline constexpr bool counts_keys<scoring::Softmax<T>> = false;
-template <class T>
-inline constexpr bool counts_keys<scoring::Entmax<T>> = false;
 template <class T>
 inline constexpr bool counts_keys<scoring::Sparsemax<T>> = false;
 template <class T>
