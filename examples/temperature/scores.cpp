@@ -19,8 +19,7 @@ using Estimate = regression::MomentRatioEstimate<double>;
 
 void mask_later_keys(Matrix& scores) {
   for (Eigen::Index i = 0; i < scores.rows(); ++i) {
-    const Eigen::Index seen =
-        scoring::visible_keys(scoring::Visibility::causal, i, scores.rows(), scores.cols());
+    const Eigen::Index seen = scoring::visible_keys(scoring::Visibility::causal, i, scores.rows(), scores.cols());
     scores.row(i).tail(scores.cols() - seen).setConstant(-INFINITY);
   }
 }

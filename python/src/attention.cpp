@@ -61,9 +61,7 @@ void for_each_matrix(const Map& made, const ArrayParameters& parameters, std::si
   }
 }
 
-ArrayParameters parameters_of(nb::handle map, std::size_t count) {
-  return {map, nb::make_tuple(count)};
-}
+ArrayParameters parameters_of(nb::handle map, std::size_t count) { return {map, nb::make_tuple(count)}; }
 
 template <class T>
 void attend(nb::handle given, const nb::object& queries, const nb::object& keys, const nb::object& values,
@@ -103,7 +101,8 @@ void gradient(nb::handle given, const nb::object& queries, const nb::object& key
   const ArrayParameters parameters = parameters_of(given, q.shape(0));
   ParameterSums sums;
   for (const auto& [name, array] : by_parameter) {
-    sums.emplace_back(nb::cast<std::string>(name), nb::cast<nb::ndarray<double, nb::ndim<1>, nb::c_contig>>(array).data());
+    sums.emplace_back(nb::cast<std::string>(name),
+                      nb::cast<nb::ndarray<double, nb::ndim<1>, nb::c_contig>>(array).data());
   }
   with_fused_map<T>(parameters.prototype(), [&](const auto& made) {
     for_each_matrix(made, parameters, q.shape(0), [&](const auto& map, std::size_t i) {
@@ -143,8 +142,8 @@ void bind_attention(nb::module_& core) {
             ? gradient<float>(map, queries, keys, values, cotangent, out, by_parameter, options)
             : gradient<double>(map, queries, keys, values, cotangent, out, by_parameter, options);
       },
-      "map"_a, "queries"_a, "keys"_a, "values"_a, "cotangent"_a, "out"_a, "by_parameter"_a, "visibility"_a,
-      "threads"_a, "The backward pass of every matrix of a batch.");
+      "map"_a, "queries"_a, "keys"_a, "values"_a, "cotangent"_a, "out"_a, "by_parameter"_a, "visibility"_a, "threads"_a,
+      "The backward pass of every matrix of a batch.");
 }
 
 }  // namespace incontext::python

@@ -1,4 +1,5 @@
 """The maps as functions of PyTorch's tensors, as layers and as attention, where torch is installed."""
+import doctest
 import math
 import pathlib
 import re
@@ -328,6 +329,12 @@ def test_the_training_loop_of_the_page_learns_the_scale():
     assert abs(layer(row)[0].item() - 0.906) < 0.001
     exec(code.replace("SSMax()", "Softmax()"), names)
     assert abs(names["layer"](row)[0].item() - 0.219) < 0.001, "one temperature does not fit rows of every length"
+
+
+def test_examples_of_the_page():
+    pytest.importorskip("jax")
+    failed, tried = doctest.testfile(str(PAGE), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert tried > 8 and failed == 0
 
 
 @pytest.mark.parametrize("size", [1.0, 20.0])
