@@ -45,9 +45,14 @@ class _Layer:
         self.own = {name: numpy.asarray(getattr(map, name), "float64") for name in parameter_names(map)}
         per_row = [name for name, value in self.own.items() if value.ndim > 1 and value.shape[-2] != 1]
         self.is_fused = isinstance(map, FUSED) and not per_row
-        leads = [array.shape[:-2] for array in given.values()] + [value.shape[:-2] for value in self.own.values()]
-        self.lead = numpy.broadcast_shapes(*leads)
         self._require(where)
+        self.lead = numpy.broadcast_shapes(*(array.shape[:-2] for array in given.values()))
+        rows = self.lead + (given["queries"].shape[-2], 1)
+        for name, value in self.own.items():
+            pairs = list(zip(value.shape[::-1], rows[::-1]))
+            if value.ndim > len(rows) or any(size not in (1, needed) for size, needed in pairs):
+                raise ValueError(f"incontext::apply::{where}: the shape of {name} does not fit the scores (value = "
+                                 f"{value.shape}; needs a shape that broadcasts to {rows})")
 
     def _require(self, where: str) -> None:
         shape = {name: array.shape for name, array in self.arrays.items()}
@@ -59,10 +64,6 @@ class _Layer:
         for name, found, needed in pairs:
             if found != needed:
                 raise ValueError(f"incontext::apply::{where}: {name} (value = {found}; needs {needed})")
-        for name, value in self.own.items():
-            if value.ndim and value.shape[-1] != 1:
-                raise ValueError(f"incontext::apply::{where}: the shape of {name} does not fit the scores (value = "
-                                 f"{value.shape}; needs 1 as its last size)")
 
     def batch(self, name: str) -> Any:
         array = self.arrays[name]

@@ -96,6 +96,8 @@ def test_what_attention_refuses():
         apply.attend(softmax, QUERIES, KEYS + 0j, VALUES)
     with pytest.raises(ValueError, match="shape of scale"):
         apply.attend(scoring.SSMax(numpy.ones(5)), QUERIES, KEYS, VALUES)
+    with pytest.raises(ValueError, match=r"shape of scale .*\(5, 1, 1\); needs a shape that broadcasts to \(2, 3, 40, 1\)"):
+        apply.attend(scoring.SSMax(numpy.ones((5, 1, 1))), QUERIES, KEYS, VALUES)
     with pytest.raises(ArithmeticError, match="temperature is not positive"):
         apply.attend(scoring.Softmax(-HEADS), QUERIES, KEYS, VALUES)
     with pytest.raises(ValueError, match="threads"):

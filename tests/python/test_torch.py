@@ -65,6 +65,17 @@ def test_a_second_derivative_is_the_hessian_of_cpp():
         assert abs(found).max() > 0.01
 
 
+@pytest.mark.parametrize("alpha", [0.5, 1.3, 1.5, 2.5])
+def test_the_third_derivative_of_entmax(alpha):
+    scores, pull = torch.tensor(SCORES[0, 0] / 4), torch.tensor(COTANGENT[0, 0])
+    hessian = torch.func.hessian(lambda z: (ict.weights(scoring.Entmax(alpha), z) * pull).sum())
+    step, third = 1e-5, torch.func.jacrev(hessian)(scores)
+    for j in range(5):
+        shift = step * torch.eye(5, dtype=torch.float64)[j]
+        assert abs((hessian(scores + shift) - hessian(scores - shift)) / (2 * step) - third[..., j]).max() < 1e-7 * (1 + abs(third).max())
+    assert abs(third).max() > 0.01
+
+
 def test_the_second_derivative_of_ssa_at_zero_is_the_mean_of_both_sides():
     scores = torch.tensor([0.0, 0.5, -0.3], dtype=torch.float64)
 
