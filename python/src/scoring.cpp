@@ -80,10 +80,7 @@ struct MapOfRows {
     parameters->put(own, row);
     return own;
   }
-  [[nodiscard]] scoring::Row<const T> seen(scoring::Row<const T> scores) const {
-    if constexpr (counts_keys<Map>) return with_masks(scores, *copy);
-    return scores;
-  }
+  [[nodiscard]] scoring::Row<const T> seen(scoring::Row<const T> scores) const { return seen_by<Map>(scores, *copy); }
 };
 
 template <class T, class Map>
@@ -232,8 +229,7 @@ void bind_maps(Room& room) {
         with_map<double>(map, [&]<class Map>(const Map& m) {
           scoring::require_valid(m);
           std::vector<double> copy;
-          scoring::Row<const double> seen(row);
-          if constexpr (counts_keys<Map>) seen = with_masks(seen, copy);
+          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy);
           scoring::validate(seen);
           scoring::jacobian(m, seen, scoring::MatrixView<double>(out.data(), n, n));
         });
@@ -246,8 +242,10 @@ void bind_maps(Room& room) {
         const std::vector<double> row = row_of(scores);
         const auto n = static_cast<I>(row.size());
         std::vector<double> scratch(row.size() * row.size());
-        return with_map<double>(map, [&](const auto& m) {
-          return scoring::jacobian_spectral_norm(m, row, scoring::MatrixView<double>(scratch.data(), n, n));
+        return with_map<double>(map, [&]<class Map>(const Map& m) {
+          std::vector<double> copy;
+          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy);
+          return scoring::jacobian_spectral_norm(m, seen, scoring::MatrixView<double>(scratch.data(), n, n));
         });
       },
       "map"_a, "scores"_a, room.docs("jacobian_spectral_norm"));
@@ -257,7 +255,9 @@ void bind_maps(Room& room) {
         const std::vector<double> row = row_of(scores);
         return with_map<double>(map, [&]<class Map>(const Map& m) -> nb::object {
           if constexpr (scoring::SoftmaxLike<Map>) {
-            return to_record("scoring.RowSummary", scoring::summary(m, row));
+            std::vector<double> copy;
+            return to_record("scoring.RowSummary",
+                             scoring::summary(m, seen_by<Map>(scoring::Row<const double>(row), copy)));
           } else {
             throw nb::type_error("scoring.summary: the map must be Softmax, SSMax or SSA");
           }
@@ -279,10 +279,11 @@ void bind_maps(Room& room) {
       "normsoftmax_divisor",
       [](nb::handle map, const Axis& scores) {
         const std::vector<double> row = row_of(scores);
+        std::vector<double> copy;
         const auto found =
             scoring::normsoftmax_divisor(scoring::NormSoftmax<double>{field<double>(map, "temperature"),
                                                                       chosen_field<scoring::ScoreScale>(map, "scale")},
-                                         row);
+                                         with_masks(scoring::Row<const double>(row), copy));
         return python_class("scoring.NormSoftmaxDivisor")(
             found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
       },

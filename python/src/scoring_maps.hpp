@@ -140,4 +140,11 @@ scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& c
   return {copy.data(), scores.size};
 }
 
+/// The row as a map sees it: with -infinity for its finite masks, where those would count.
+template <class Map, class T>
+scoring::Row<const T> seen_by(scoring::Row<const T> scores, std::vector<T>& copy) {
+  if constexpr (counts_keys<Map>) return with_masks(scores, copy);
+  return scores;
+}
+
 }  // namespace incontext::python

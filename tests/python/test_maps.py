@@ -65,7 +65,12 @@ def test_a_score_between_a_score_and_a_mask_is_refused_where_it_matters():
         scoring.SSMax()([-1e9, -1e9])
 
 
-def test_a_row_of_a_mask_has_no_jacobian_by_it():
+def test_functions_of_one_row_do_not_see_a_finite_mask():
+    assert scoring.summary(scoring.SSMax(0.4), [0.0, 1.0, -1e9]) == scoring.summary(scoring.SSMax(0.4), [0.0, 1.0])
+    norm = scoring.jacobian_spectral_norm(scoring.SSMax(0.4), [0.0, 1.0, -1e9])
+    assert norm == pytest.approx(scoring.jacobian_spectral_norm(scoring.SSMax(0.4), [0.0, 1.0]), rel=1e-14)
+    divisor = scoring.normsoftmax_divisor(scoring.NormSoftmax(9.0), [0.0, 1.0, -1e9])
+    assert divisor == scoring.normsoftmax_divisor(scoring.NormSoftmax(9.0), [0.0, 1.0])
     jacobian = scoring.SSMax(0.4).jacobian([0.0, 1.0, -1e9])
     assert (jacobian[:2, :2] == scoring.SSMax(0.4).jacobian([0.0, 1.0])).all() and (jacobian[2] == 0).all()
 
