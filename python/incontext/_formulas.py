@@ -74,6 +74,13 @@ class Row:
     def softmax(self, exponents: Any) -> Any:
         return self.library.softmax(self.lowered(exponents))
 
+    def undefined(self, where: Any) -> Any:
+        """Zeros whose derivatives by the scores are NaN in the rows where the map has none: the square root of 0."""
+        library, zero = self.library, self.library.filled(0.0, self.scores)
+        change = self.scores - library.stopped(self.scores)
+        root = library.sqrt(library.where(where, change * change, library.filled(1.0, self.scores)))
+        return library.where(where, root, zero)
+
     def _with(self, number: float, values: Any) -> Any:
         if self.visible is None:
             return values
@@ -114,7 +121,7 @@ def linear_attention(row: Row, map: Any, given: Parameters) -> Any:
 
 def normsoftmax(row: Row, map: Any, given: Parameters) -> Any:
     library, count = row.library, row.count
-    one, zero = library.filled(1.0, count), library.filled(0.0, count)
+    one = library.filled(1.0, count)
     deviation = row.shown(row.scores - library.sum(row.scores, row.axes) / count)
     sample = map.scale == scoring.ScoreScale.sample_stddev
     variance = library.sum(deviation * deviation, row.axes) / (library.maximum(count - 1, one) if sample else count)
@@ -123,9 +130,8 @@ def normsoftmax(row: Row, map: Any, given: Parameters) -> Any:
     if map.scale != scoring.ScoreScale.population_variance:
         scale = library.sqrt(scale)
     divided = row.below_largest() / library.minimum(scale, given["temperature"])
-    # scores that are all equal have equal weights and no derivative: the square root's is infinite there
-    flat = library.where(count > 1, library.sqrt(library.where(count > 1, variance, one)), zero)
-    return row.softmax(library.where(varies, divided, flat))
+    # scores that are all equal have equal weights and no derivative
+    return row.softmax(library.where(varies, divided, row.undefined(~varies & (count > 1))))
 
 
 def sparsemax(row: Row, map: Any, given: Parameters) -> Any:
@@ -161,7 +167,8 @@ def hardmax(row: Row, map: Any, given: Parameters) -> Any:
     library = row.library
     seen = library.stopped(row.lowered(row.scores))
     top = library.dtype_like(seen >= library.largest(seen, (-1,)), row.scores)
-    return top / library.sum(top, (-1,)) + 0 * row.scores
+    count = library.sum(top, (-1,))
+    return top / count + 0 * row.scores + row.undefined(count > 1)
 
 
 def sa_softmax(row: Row, map: Any, given: Parameters) -> Any:
@@ -174,7 +181,7 @@ def normalized_sa_softmax(row: Row, map: Any, given: Parameters) -> Any:
     high = library.maximum(library.largest(row.scores, (-1,)), zero)
     low = -library.maximum(library.largest(-row.scores, (-1,)), zero)
     width = library.where(high > low, high - low, library.filled(1.0, high))
-    return row.shown((row.scores - low) / width) * row.softmax(row.below_largest())
+    return row.shown((row.scores - low) / width + row.undefined(high <= low)) * row.softmax(row.below_largest())
 
 
 def ratio_score(row: Row, map: Any, given: Parameters) -> Any:
@@ -187,7 +194,7 @@ def ratio_score(row: Row, map: Any, given: Parameters) -> Any:
         return values
     if by == scoring.ScoreNormalization.context_length:
         return values / row.count
-    sizes = values if by == scoring.ScoreNormalization.sum else library.where(values < 0, -values, values)
+    sizes = values if by == scoring.ScoreNormalization.sum else library.maximum(values, -values)
     return values / library.sum(sizes, (-1,))
 
 

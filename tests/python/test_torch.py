@@ -65,6 +65,22 @@ def test_a_second_derivative_is_the_hessian_of_cpp():
         assert abs(found).max() > 0.01
 
 
+@pytest.mark.parametrize("map, row", [(scoring.NormSoftmax(9.0), [1.0, 1.0, 1.0]), (scoring.Hardmax(), [0.0, 2.0, 2.0]),
+                                      (scoring.NormalizedSaSoftmax(), [0.0, 0.0, 0.0])],
+                         ids=lambda value: type(value).__name__)
+def test_where_a_map_has_no_derivative_it_is_nan(map, row):
+    scores = torch.tensor([row, [0.0, 1.0, 3.0]], dtype=torch.float64, requires_grad=True)
+    weights = ict.weights(map, scores)
+    assert abs(weights.detach().numpy() - map(scores.detach().numpy())).max() < 1e-15
+    weights.backward(torch.tensor([[1.0, 0.5, -1.0]] * 2, dtype=torch.float64))
+    assert scores.grad[0].isnan().any() and scores.grad[1].isfinite().all()
+    with pytest.raises(ArithmeticError, match="undefined"):
+        map.vjp(row, [1.0, 0.5, -1.0])
+    one = torch.tensor([[0.5]], dtype=torch.float64, requires_grad=True)
+    ict.weights(map, one).sum().backward()
+    assert one.grad.isfinite().all(), "a row of one key has a derivative"
+
+
 @pytest.mark.parametrize("alpha", [0.5, 1.3, 1.5, 2.5])
 def test_the_third_derivative_of_entmax(alpha):
     scores, pull = torch.tensor(SCORES[0, 0] / 4), torch.tensor(COTANGENT[0, 0])
