@@ -209,7 +209,8 @@ FORMULAS: dict[type[Map], Formula] = {
 DOMAINS: dict[str, Callable[[Any], Any]] = {
     "temperature": lambda value: value > 0, "scale": lambda value: abs(value) < _INFINITY,
     "bias": lambda value: abs(value) < _INFINITY, "base": lambda value: (value > 0) & (value < _INFINITY),
-    "exponent": lambda value: (value >= 1) & (value < _INFINITY), "alpha": lambda value: (value > 0) & (value != 1) & (value < _INFINITY)}
+    "exponent": lambda value: (value >= 1) & (value < _INFINITY),
+    "alpha": lambda value: (value > 0) & (value != 1) & (value < _INFINITY)}
 
 
 def _refuse_parameter(library: Library, map: Map, name: str, value: Any) -> None:

@@ -54,7 +54,7 @@ def test_first_and_second_derivatives_by_scores_and_parameters(map):
 
 def test_a_second_derivative_is_the_hessian_of_cpp():
     """The Hessian of a sum of softmax's weights was silently 0."""
-    scores, pull = torch.tensor([0.3, -0.2, 1.1], dtype=torch.float64), torch.tensor([1.0, 0.5, -2.0], dtype=torch.float64)
+    scores, pull = torch.tensor([[0.3, -0.2, 1.1], [1.0, 0.5, -2.0]], dtype=torch.float64)
     for map in (scoring.Softmax(0.7), scoring.Entmax(1.5)):
         found = torch.autograd.functional.hessian(lambda z: (ict.weights(map, z) * pull).sum(), scores).numpy()
         step = 1e-5
@@ -88,7 +88,8 @@ def test_the_third_derivative_of_entmax(alpha):
     step, third = 1e-5, torch.func.jacrev(hessian)(scores)
     for j in range(5):
         shift = step * torch.eye(5, dtype=torch.float64)[j]
-        assert abs((hessian(scores + shift) - hessian(scores - shift)) / (2 * step) - third[..., j]).max() < 1e-7 * (1 + abs(third).max())
+        difference = (hessian(scores + shift) - hessian(scores - shift)) / (2 * step)
+        assert abs(difference - third[..., j]).max() < 1e-7 * (1 + abs(third).max())
     assert abs(third).max() > 0.01
 
 
@@ -241,7 +242,8 @@ def test_attention_by_softmax_is_that_of_torch(is_causal, dtype, error):
     inputs = attention_inputs(dtype=dtype)
     reference = torch.nn.functional.scaled_dot_product_attention
     for options in ({}, {"scale": 0.3}):
-        out, truth = (attend(*inputs, is_causal=is_causal, **options) for attend in (ict.scaled_dot_product_attention, reference))
+        out, truth = (attend(*inputs, is_causal=is_causal, **options)
+                      for attend in (ict.scaled_dot_product_attention, reference))
         assert out.dtype == dtype and abs(out - truth).max() < error
         pull = torch.linspace(-1, 1, out.numel(), dtype=dtype).reshape(out.shape)
         for found, right in zip(torch.autograd.grad(out, inputs, pull), torch.autograd.grad(truth, inputs, pull)):
@@ -295,7 +297,8 @@ def test_fused_attention_has_second_derivatives():
 
 def test_attention_under_func_and_compile():
     inputs = [one.detach() for one in attention_inputs()]
-    loss = lambda *given: ict.scaled_dot_product_attention(*given, is_causal=True, map=scoring.SSMax(0.4)).square().sum()  # noqa: E731
+    attend = ict.scaled_dot_product_attention
+    loss = lambda *given: attend(*given, is_causal=True, map=scoring.SSMax(0.4)).square().sum()  # noqa: E731
     wanted = [one.clone().requires_grad_() for one in inputs]
     truth = torch.autograd.grad(loss(*wanted), wanted)
     torch._dynamo.reset()
@@ -374,7 +377,8 @@ def test_entmax_is_that_of_the_package_entmax(alpha, size):
     found, truth = ict.weights(scoring.Entmax(), scores, alpha=alphas), entmax.entmax_bisect(scores, alphas)
     assert abs(found - truth).max() < 1e-7
     pull = torch.tensor(COTANGENT)
-    for one, right in zip(torch.autograd.grad(found, (scores, alphas), pull), torch.autograd.grad(truth, (scores, alphas), pull)):
+    gradients = [torch.autograd.grad(weights, (scores, alphas), pull) for weights in (found, truth)]
+    for one, right in zip(*gradients):
         assert abs(one - right).max() < 1e-5 * (1 + abs(right).max())
     for map, own in [(scoring.Sparsemax(), entmax.sparsemax), (scoring.Entmax(1.5), entmax.entmax15)]:
         assert abs(ict.weights(map, scores) - own(scores)).max() < 1e-12
