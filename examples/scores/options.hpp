@@ -103,7 +103,8 @@ inline void add_row_options(CLI::App& app, ScoresOptions& o) {
   }
   add_read(app, "--row", read_row, "One row of scores; -inf masks a key", "X,X,...");
   add_input(app, "--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv; -inf masks a key");
-  add_flag(app, "--causal", o.causal, "Query i of --scores sees the first i keys only");
+  add_flag(app, "--causal", o.causal,
+           "A query of --scores does not see later keys; fewer queries than keys are the last ones");
   add_read(app, "--map", read_map, listed, "NAME", o.map);
   add_read(app, "--direction", read_direction, "Change of the scores of --row: shows the change of the weights",
            "X,X,...");

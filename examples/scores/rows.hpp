@@ -10,6 +10,7 @@
 #include "examples/support/data_table.hpp"
 #include "examples/support/npy.hpp"
 #include "examples/support/render.hpp"
+#include "incontext/scoring/scoring.hpp"
 
 /// A user's own scores through one map: every key of one row, or one line per query of a matrix.
 namespace incontext::examples::scores {
@@ -127,8 +128,9 @@ inline std::vector<Table> matrix_tables(const CLI::App& app, const ScoresOptions
       .columns = {{"query"}, {"visible"}, {"top_key"}, {"largest_weight"}, {"sum"}, {"entropy"}, {"effective_keys"}}};
   if (o.norms) table.columns.insert(table.columns.end(), {{"spectral_norm"}, {"frobenius_norm"}});
   Eigen::MatrixXd all = Eigen::MatrixXd::Zero(scores.rows(), scores.cols());
+  const auto visibility = o.causal ? scoring::Visibility::causal : scoring::Visibility::all;
   for (Eigen::Index i = 0; i < scores.rows(); ++i) {
-    const Eigen::Index seen = o.causal ? std::min(i + 1, scores.cols()) : scores.cols();
+    const Eigen::Index seen = scoring::visible_keys(visibility, i, scores.rows(), scores.cols());
     Numbers row(static_cast<std::size_t>(seen));
     for (Eigen::Index j = 0; j < seen; ++j) row[static_cast<std::size_t>(j)] = scores(i, j);
     const auto visible = std::count_if(row.begin(), row.end(), detail::visible);

@@ -71,7 +71,8 @@ void add_data_options(CLI::App& app, TemperatureOptions& o) {
   add_flag(app, "--drop-missing", o.drop_missing, "Leave out rows of --data with an empty cell, NA, NaN, null or None");
   add_input(app, "--scores", o.scores,
             "Raw attention scores, queries x keys, -inf for a mask: the moment-ratio temperature");
-  add_flag(app, "--causal", o.causal, "Query i of --scores sees the first i keys only");
+  add_flag(app, "--causal", o.causal,
+           "A query of --scores does not see later keys; fewer queries than keys are the last ones");
   const auto read_self_column = [&o](const std::string& text) {
     o.self_column = parse_count<std::int64_t>("--self-column", text, 1, std::numeric_limits<std::int64_t>::max());
   };

@@ -9,6 +9,7 @@
 #include "examples/support/closed_forms.hpp"
 #include "examples/support/data_table.hpp"
 #include "examples/temperature/situation.hpp"
+#include "incontext/scoring/scoring.hpp"
 
 namespace incontext::examples::temperature {
 
@@ -18,7 +19,8 @@ using Estimate = regression::MomentRatioEstimate<double>;
 
 void mask_later_keys(Matrix& scores) {
   for (Eigen::Index i = 0; i < scores.rows(); ++i) {
-    if (i + 1 < scores.cols()) scores.row(i).tail(scores.cols() - i - 1).setConstant(-INFINITY);
+    const Eigen::Index seen = scoring::visible_keys(scoring::Visibility::causal, i, scores.rows(), scores.cols());
+    scores.row(i).tail(scores.cols() - seen).setConstant(-INFINITY);
   }
 }
 

@@ -8,8 +8,8 @@
     error = ic.regression.generalization_error(attention, shifted, 40)
     best = error.optimal_temperature()
 
-The modules are the rooms of the C++ library: regression, laws, scoring, classification, baselines, training, simulate,
-statistics and calibration. incontext.baselines(...) gives the reference curves of a figure, exactly;
+The modules are the rooms of the C++ library: regression, laws, scoring, apply, classification, baselines, training,
+simulate, statistics and calibration. incontext.baselines(...) gives the reference curves of a figure, exactly;
 incontext.calibrate(scores) says what the attention heads of a model do.
 Names, defaults and errors are those of C++: ValueError for std::invalid_argument and std::domain_error, with the same
 message.
@@ -24,12 +24,12 @@ from . import _editions
 
 _editions.load()
 
-from . import baselines, calibration, classification, laws, regression, scoring, simulate, statistics  # noqa: E402
-from . import training  # noqa: E402
+from . import apply, baselines, calibration, classification, laws, regression, scoring, simulate  # noqa: E402
+from . import statistics, training  # noqa: E402
 from .calibration import calibrate  # noqa: E402
 
-__all__ = ["baselines", "calibrate", "calibration", "classification", "laws", "regression", "scoring", "simulate",
-           "statistics", "training"]
+__all__ = ["apply", "baselines", "calibrate", "calibration", "classification", "laws", "regression", "scoring",
+           "simulate", "statistics", "training"]
 
 
 def __getattr__(name: str) -> Any:
@@ -49,5 +49,6 @@ def _own_names(room: ModuleType) -> list[str]:
                   if not key.startswith("_") and getattr(value, "__module__", None) in homes)
 
 
-for _room in (baselines, calibration, classification, laws, regression, scoring, simulate, statistics, training):
+for _room in (apply, baselines, calibration, classification, laws, regression, scoring, simulate, statistics,
+              training):
     setattr(_room, "__dir__", partial(_own_names, _room))

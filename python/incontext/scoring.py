@@ -59,15 +59,40 @@ class Visibility(Choice):
     causal = 1
 
 
+PARAMETERS = ("temperature", "scale", "bias", "base", "exponent", "alpha")
+
+
 class Map(Record):
-    """A map from a row of scores to weights. `map(scores)` is `weights(map, scores)`, along the last axis."""
+    """A map from a row of scores to weights. `map(scores)` is `weights(map, scores)`, along the last axis.
+
+    A parameter may be an array that broadcasts against the scores with 1 as its last size, such as heads x 1 x 1. Under
+    "causal" the last two axes are queries x keys, and a query does not see later keys; fewer queries than keys are the
+    last ones, so that a single row sees every key. The masked elements of a masked array, and scores of -infinity, are
+    keys that are not seen. In the maps that count keys, or take a mean or deviation of them, a finite score of at most
+    -5000 is a mask too if it is at most ten times the lowest score above -5000 in its row, as in incontext.calibrate;
+    one that is nearer to the others is refused.
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        for name in self._fields:
+            value = getattr(self, name)
+            if isinstance(value, (int, float, str)):
+                continue
+            traced = type(value).__module__.startswith("jax") and "Tracer" in type(value).__name__
+            if traced or getattr(value, "requires_grad", False):
+                library = "jax" if traced else "torch"
+                raise TypeError(f"incontext::scoring::{type(self).__name__}: {name} is a number here, and would not be "
+                                f"differentiated (value = {type(value).__name__}): give it to incontext.{library}.weights"
+                                f"({type(self).__name__}(), scores, {name}=...)"
+                                + ("" if traced else f", or train incontext.torch.{type(self).__name__}()"))
 
     def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
         return _core.scoring.weights(self, scores, visibility)
 
-    def log_weights(self, scores: Any) -> Any:
+    def log_weights(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
         """Logarithms of the weights, along the last axis."""
-        return _core.scoring.log_weights(self, scores)
+        return _core.scoring.log_weights(self, scores, visibility)
 
     def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all) -> Any:
         """The Jacobian times a direction, along the last axis."""
@@ -77,9 +102,22 @@ class Map(Record):
         """The transposed Jacobian times a cotangent, along the last axis."""
         return _core.scoring.vjp(self, scores, cotangent, visibility)
 
+    def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
+        """The derivative of the weights by a parameter, such as "scale", along the last axis."""
+        return _core.scoring.derivative(self, parameter, scores, visibility)
+
     def jacobian(self, scores: Any) -> Any:
         """The matrix of derivatives of the weights of one row."""
         return _core.scoring.jacobian(self, scores)
+
+
+def parameter_names(map: Map | type[Map]) -> tuple[str, ...]:
+    """The real parameters of a map.
+
+    >>> parameter_names(SSMax), parameter_names(NormSoftmax), parameter_names(Sparsemax)
+    (('scale', 'bias'), ('temperature',), ())
+    """
+    return tuple(name for name in map._fields if name in PARAMETERS and name not in map._choices)
 
 
 class Softmax(Map):
@@ -153,7 +191,7 @@ class MatrixNormSoftmax(Map):
     scale: ScoreScale = ScoreScale.population_stddev
 
     def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str) -> Any:
-        given = numpy.asarray(scores, "float64")
+        given = _with_masks(scores)
         if given.ndim < 2:
             raise ValueError(f"incontext::scoring::MatrixNormSoftmax: wrong number of array dimensions "
                              f"(value = {given.ndim}; needs queries x keys, or more)")
@@ -167,8 +205,8 @@ class MatrixNormSoftmax(Map):
     def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
         return self._apply("weights", scores, None, visibility)
 
-    def log_weights(self, scores: Any) -> Any:
-        return self._apply("log_weights", scores, None, Visibility.all)
+    def log_weights(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
+        return self._apply("log_weights", scores, None, visibility)
 
     def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all) -> Any:
         return self._apply("jvp", scores, direction, visibility)
@@ -176,8 +214,30 @@ class MatrixNormSoftmax(Map):
     def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all) -> Any:
         return self._apply("vjp", scores, cotangent, visibility)
 
+    def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
+        if parameter != "temperature":
+            raise ValueError("incontext::scoring::derivative: the map has no such parameter (value = "
+                             f"{parameter}; needs temperature)")
+        return self._apply("derivative", scores, None, visibility)
+
     def jacobian(self, scores: Any) -> Any:
         raise TypeError("MatrixNormSoftmax has no Jacobian of one row: use jvp or vjp")
+
+
+def _with_masks(scores: Any) -> Any:
+    """The scores in float64, with -infinity for masked elements and for the finite masks of every row."""
+    given = numpy.asarray(scores, "float64")
+    if isinstance(scores, numpy.ma.MaskedArray):
+        given = numpy.where(numpy.ma.getmaskarray(scores), -numpy.inf, given)
+    low = given <= -5000
+    if not (low & numpy.isfinite(given)).any():
+        return given
+    lowest = numpy.where(low, numpy.inf, given).min(axis=-1, keepdims=True)
+    near = low & numpy.isfinite(given) & (given > 10 * lowest) & (lowest < numpy.inf)
+    if near.any():
+        raise ValueError("incontext::scoring::Map: a score is too low for a score and too near to the others for a mask "
+                         f"(value = {given[near][0]:g}; needs a mask of -infinity)")
+    return numpy.where(low, -numpy.inf, given)
 
 
 def _seen(shape: tuple[int, ...], visibility: Visibility | str) -> Any:
@@ -185,7 +245,7 @@ def _seen(shape: tuple[int, ...], visibility: Visibility | str) -> Any:
     choice: Any = Visibility  # which takes names, too
     if choice(visibility) is Visibility.all:
         return numpy.True_
-    return numpy.arange(shape[-1]) <= numpy.arange(shape[-2])[:, None]
+    return numpy.arange(shape[-1]) <= numpy.arange(shape[-2])[:, None] + max(shape[-1] - shape[-2], 0)
 
 
 def _each_matrix(function: Callable[..., Any], *arrays: Any) -> Any:

@@ -1,51 +1,320 @@
-"""The scoring maps as functions of PyTorch's tensors, with their exact derivatives. Needs torch.
+"""The scoring maps as functions of PyTorch's tensors, as layers, and as attention. Needs torch.
 
-    weights = incontext.torch.weights(incontext.scoring.SSMax(0.4), scores)
-    weights.sum().backward()
+    scale = torch.nn.Parameter(torch.full((8, 1, 1), 0.4))      # one per head
+    weights = incontext.torch.weights(incontext.scoring.SSMax(), scores, scale=scale)
+    weights.square().sum().backward()
 
-The map is computed on the CPU; tensors of other devices are copied there and back. Half precision is computed in
-float32. Derivatives are those of the scores, by vjp in backward and by jvp in forward mode.
+The maps are formulas of tensors: on every device, with derivatives of every order by the scores and by the parameters,
+under torch.func and torch.compile. Half precision is computed in float32. Entmax and Sparsemax find their weights on
+the CPU, for a tensor of another device with a warning, and have right derivatives of the first three orders.
 """
 from __future__ import annotations
 
-from typing import Any
+import math
+import warnings
+from typing import Any, ClassVar, Iterable
 
 import numpy
 import torch
 
+from . import _formulas, apply, scoring
 from .scoring import Map, Visibility
 
-
-def _array(tensor: Any) -> Any:
-    wide = tensor.detach().cpu()
-    return (wide if wide.dtype in (torch.float32, torch.float64) else wide.float()).numpy()
+_COPIES: set[str] = set()  # the devices of which a warning has been given
 
 
-def _tensor(array: Any, like: Any) -> Any:
-    return torch.from_numpy(numpy.ascontiguousarray(array)).to(device=like.device, dtype=like.dtype)
+def _to_cpu(tensor: Any, what: str) -> Any:
+    if tensor.device.type != "cpu" and tensor.device.type not in _COPIES:
+        _COPIES.add(tensor.device.type)
+        warnings.warn(f"incontext.torch: {what} is computed on the CPU: tensors on {tensor.device} are copied there and "
+                      "back (this warning is given once)", stacklevel=3)
+    return tensor.detach().cpu().numpy()
 
 
-class Weights(torch.autograd.Function):
-    """A map's weights along the last axis."""
+@torch.library.custom_op("incontext::entmax_weights", mutates_args=())
+def _entmax_weights(scores: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
+    """Weights of alpha-entmax, without derivatives; rows that it refuses are NaN."""
+    z, a = _to_cpu(scores, "Entmax"), _to_cpu(alpha, "Entmax")
+    valid = numpy.isfinite(z.max(axis=-1, keepdims=True)) & (a > 0) & (a != 1) & (a < math.inf)
+    alphas = numpy.broadcast_to(numpy.where(numpy.isfinite(a) & (a > 0) & (a != 1), a, 2.0), z.shape[:-1] + (1,))
+    found = scoring.Entmax(alphas)(numpy.where(valid, z, 0))
+    return torch.from_numpy(numpy.where(valid, found, numpy.nan).astype(z.dtype)).to(scores.device)
+
+
+@_entmax_weights.register_fake
+def _(scores: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
+    return torch.empty(scores.shape, dtype=scores.dtype, device=scores.device)
+
+
+@_entmax_weights.register_vmap
+def _(info: Any, in_dims: Any, scores: torch.Tensor, alpha: torch.Tensor) -> Any:
+    scores_axis, alpha_axis = in_dims
+    z = scores.movedim(scores_axis, 0) if scores_axis is not None else scores.expand(info.batch_size, *scores.shape)
+    if alpha_axis is not None:
+        alpha = alpha.movedim(alpha_axis, 0)
+        alpha = alpha.reshape(alpha.shape[:1] + (1,) * (z.ndim - alpha.ndim) + alpha.shape[1:])
+    return _entmax_weights(z, alpha), 0
+
+
+class _Torch:
+    name = "torch"
+    where = staticmethod(torch.where)
+    log = staticmethod(torch.log)
+    log1p = staticmethod(torch.log1p)
+    sqrt = staticmethod(torch.sqrt)
+    tanh = staticmethod(torch.tanh)
+    maximum = staticmethod(torch.maximum)
+    minimum = staticmethod(torch.minimum)
 
     @staticmethod
-    def forward(ctx: Any, scores: Any, map: Map, visibility: Visibility) -> Any:
-        ctx.map, ctx.visibility = map, visibility
-        ctx.save_for_backward(scores)
-        ctx.save_for_forward(scores)
-        return _tensor(map(_array(scores), visibility), scores)
+    def softmax(values: Any) -> Any:
+        return torch.softmax(values, -1)
+
+    @staticmethod
+    def sum(values: Any, axes: tuple[int, ...]) -> Any:
+        return values.sum(axes, keepdim=True)
+
+    @staticmethod
+    def largest(values: Any, axes: tuple[int, ...]) -> Any:
+        return values.amax(axes, keepdim=True)
+
+    @staticmethod
+    def stopped(values: Any) -> Any:
+        return values.detach()
+
+    @staticmethod
+    def arange(stop: int, like: Any) -> Any:
+        return torch.arange(stop, device=like.device)
+
+    @staticmethod
+    def filled(value: float, like: Any) -> Any:
+        return torch.full((), value, dtype=like.dtype, device=like.device)
+
+    @staticmethod
+    def dtype_like(values: Any, like: Any) -> Any:
+        return torch.as_tensor(values, dtype=like.dtype, device=like.device)
+
+    @staticmethod
+    def entmax_weights(scores: Any, alpha: Any) -> Any:
+        return _entmax_weights(scores.detach(), alpha.detach())
+
+    @staticmethod
+    def is_differentiated(*arrays: Any) -> bool:
+        """Whether a derivative may be asked for: not where it is clear that none can."""
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return True
+        dual = any(torch.autograd.forward_ad.unpack_dual(one).tangent is not None for one in arrays)
+        return dual or (torch.is_grad_enabled() and any(one.requires_grad for one in arrays))
+
+    @staticmethod
+    def range(array: Any) -> tuple[float, float]:
+        low, high = torch.aminmax(array)
+        return float(low), float(high)
+
+    @staticmethod
+    def is_concrete(*arrays: Any) -> bool:
+        """Whether values can be read, at no cost: on the CPU, and not while torch.compile or torch.func trace."""
+        if torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+            return False
+        return all(array.device.type == "cpu" for array in arrays)
+
+    @staticmethod
+    def numpy(array: Any) -> Any:
+        return array.detach().cpu().numpy()
+
+
+_LIBRARY: Any = _Torch()
+
+
+def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all, **parameters: Any) -> Any:
+    """The map's weights along the last axis of a tensor of floating point numbers, and of its type.
+
+    A parameter given by its name replaces the map's own: a number, or a tensor that is differentiated too, with a shape
+    that broadcasts against the scores and 1 as its last size, such as (heads, 1, 1) for one number per head.
+
+    -infinity masks a key, and so does a finite score of at most -5000 in the maps that count their keys, as
+    docs/scoring.md says. On the CPU a row or a parameter outside the domain is an error; on other devices, and under
+    torch.compile and torch.func, where values cannot be read, its row is NaN.
+    """
+    if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
+        kind = scores.dtype if isinstance(scores, torch.Tensor) else type(scores).__name__
+        raise TypeError(f"incontext.torch.weights: scores are not a tensor of floating point numbers (value = {kind})")
+    wide = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
+    return _formulas.weights(_LIBRARY, map, wide, visibility, parameters).to(scores.dtype)
+
+
+class _Layer(torch.nn.Module):
+    """A map as a layer: its parameters are trained, one number each or one per head.
+
+    `trained` names the parameters that are trained, all of them unless it is given; the others are buffers.
+    """
+
+    kind: ClassVar[type[Map]]
+
+    def __init__(self, num_heads: int | None = None, *, trained: Iterable[str] | None = None, **fields: Any) -> None:
+        super().__init__()
+        names = scoring.parameter_names(self.kind)
+        chosen = names if trained is None else tuple(trained)
+        for name in chosen:
+            if name not in names:
+                raise TypeError(f"incontext.torch.{type(self).__name__}: there is no parameter {name!r} to train (it has "
+                                f"{', '.join(names) or 'none'})")
+        self.map: Map = self.kind(**{name: value for name, value in fields.items() if name not in names})
+        for name in names:
+            value = torch.as_tensor(fields.get(name, getattr(self.map, name)), dtype=torch.get_default_dtype())
+            if num_heads is not None:
+                value = value.reshape(-1, 1, 1).expand(num_heads, 1, 1) if value.ndim < 2 else value
+            value = value.clone().detach()
+            if name in chosen:
+                self.register_parameter(name, torch.nn.Parameter(value))
+            else:
+                self.register_buffer(name, value)
+
+    def values(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return {name: getattr(self, name) for name in scoring.parameter_names(self.kind)}
+
+    def forward(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
+        return weights(self.map, scores, visibility, **self.values())
+
+    def extra_repr(self) -> str:
+        shapes = [f"{name}={tuple(value.shape) or float(value.detach())}" for name, value in self.values().items()]
+        rest = [f"{name}={getattr(self.map, name)!s}" for name in self.map._fields if name not in self.values()]
+        return ", ".join(shapes + rest)
+
+
+class Softmax(_Layer):
+    kind = scoring.Softmax
+
+
+class SSMax(_Layer):
+    kind = scoring.SSMax
+
+
+class SSA(_Layer):
+    kind = scoring.SSA
+
+
+class ApproximateSoftmax(_Layer):
+    kind = scoring.ApproximateSoftmax
+
+
+class LinearAttention(_Layer):
+    kind = scoring.LinearAttention
+
+
+class NormSoftmax(_Layer):
+    kind = scoring.NormSoftmax
+
+
+class MatrixNormSoftmax(_Layer):
+    kind = scoring.MatrixNormSoftmax
+
+
+class Entmax(_Layer):
+    kind = scoring.Entmax
+
+
+class Sparsemax(_Layer):
+    kind = scoring.Sparsemax
+
+
+class Hardmax(_Layer):
+    kind = scoring.Hardmax
+
+
+class SaSoftmax(_Layer):
+    kind = scoring.SaSoftmax
+
+
+class NormalizedSaSoftmax(_Layer):
+    kind = scoring.NormalizedSaSoftmax
+
+
+class RatioScore(_Layer):
+    kind = scoring.RatioScore
+
+
+def _attend_by_weights(map: Map, query: Any, key: Any, value: Any, parameters: dict[str, Any],
+                       visibility: Visibility | str, mask: Any = None, dropout_p: float = 0.0) -> Any:
+    scores = query @ key.transpose(-1, -2)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+    attention = weights(map, scores, visibility, **parameters)
+    return torch.nn.functional.dropout(attention, dropout_p) @ value if dropout_p else attention @ value
+
+
+class _FusedAttention(torch.autograd.Function):
+    """`apply.attend` and its backward pass; second derivatives are those of the weights."""
+
+    @staticmethod
+    def forward(map: Map, visibility: Any, names: tuple[str, ...], query: Any, key: Any, value: Any,
+                *parameters: Any) -> Any:
+        numbers = {name: one.detach().numpy() for name, one in zip(names, parameters)}
+        queries, keys, values = (one.detach().numpy() for one in (query, key, value))
+        return torch.from_numpy(apply.attend(map.replace(**numbers), queries, keys, values, visibility,
+                                             threads=torch.get_num_threads()))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.map, ctx.visibility, ctx.names, *tensors = inputs
+        ctx.save_for_backward(*tensors)
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        (scores,) = ctx.saved_tensors
-        return _tensor(ctx.map.vjp(_array(scores), _array(cotangent), ctx.visibility), scores), None, None
+        tensors = ctx.saved_tensors
+        if torch.is_grad_enabled():  # with create_graph
+            needed = [i for i, wanted in enumerate(ctx.needs_input_grad[3:]) if wanted]
+            query, key, value, *parameters = tensors
+            out = _attend_by_weights(ctx.map, query, key, value, dict(zip(ctx.names, parameters)), ctx.visibility)
+            gradients = dict(zip(needed, torch.autograd.grad(out, [tensors[i] for i in needed], cotangent,
+                                                             create_graph=True)))
+            return None, None, None, *(gradients.get(i) for i in range(len(tensors)))
+        query, key, value, *parameters = (one.detach().numpy() for one in tensors)
+        found = apply.attention_gradient(ctx.map.replace(**dict(zip(ctx.names, parameters))), query, key, value,
+                                         cotangent.detach().numpy(), ctx.visibility, threads=torch.get_num_threads())
+        by_parameter = [found.parameters[name] for name in ctx.names]
+        arrays = (found.queries, found.keys, found.values, *by_parameter)
+        return None, None, None, *(torch.as_tensor(array, dtype=one.dtype) for array, one in zip(arrays, tensors))
 
-    @staticmethod
-    def jvp(ctx: Any, direction: Any, *_: Any) -> Any:
-        (scores,) = ctx.saved_tensors
-        return _tensor(ctx.map.jvp(_array(scores), _array(direction), ctx.visibility), scores)
+
+def _is_fused(map: Map, tensors: Iterable[Any], parameters: dict[str, Any]) -> bool:
+    """Whether attention can be computed by the fused passes: on the CPU, with at most one parameter per matrix."""
+    tensors = list(tensors)
+    if not isinstance(map, apply.FUSED) or not _LIBRARY.is_concrete(*tensors, *parameters.values()):
+        return False
+    if any(torch.autograd.forward_ad.unpack_dual(one).tangent is not None for one in [*tensors, *parameters.values()]):
+        return False
+    return all(one.ndim < 2 or one.shape[-2] == 1 for one in parameters.values())
 
 
-def weights(map: Map, scores: Any, visibility: Visibility = Visibility.all) -> Any:
-    """The map's weights along the last axis of a tensor, which autograd can differentiate once."""
-    return Weights.apply(scores, map, visibility)
+def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+                                 is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
+                                 map: Map | _Layer | None = None, parameters: dict[str, Any] | None = None) -> Any:
+    """torch.nn.functional.scaled_dot_product_attention with any map in the place of softmax.
+
+    `scale` multiplies the products of queries and keys, 1 / sqrt(d) unless it is given. `map` is one of
+    incontext.scoring, whose parameters can be replaced by `parameters`, or a layer of this module with its own. Under
+    `is_causal` fewer queries than keys are the last ones, where PyTorch takes them for the first; the two agree on
+    square matrices. A mask may be given in addition: True for the keys that a query sees, or a tensor that is added.
+
+    On the CPU, without a mask and dropout, attention by Softmax, SSMax and SSA is `incontext.apply.attend` and its
+    backward pass, in memory that grows with the number of queries and not with that of pairs. Everything else forms the
+    matrix of weights.
+    """
+    if isinstance(map, _Layer):
+        given, chosen = map.values() | (parameters or {}), map.map
+    else:
+        given, chosen = dict(parameters or {}), map if map is not None else scoring.Softmax()
+    if enable_gqa:
+        key, value = (one.repeat_interleave(query.shape[-3] // one.shape[-3], -3) for one in (key, value))
+    visibility = Visibility.causal if is_causal else Visibility.all
+    wide = torch.float64 if query.dtype == torch.float64 else torch.float32
+    q, k, v = (one.to(wide) for one in (query, key, value))
+    q = q * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    given = {name: torch.as_tensor(one, dtype=wide, device=q.device) for name, one in given.items()}
+    if attn_mask is None and not dropout_p and _is_fused(chosen, (q, k, v), given):
+        out = _FusedAttention.apply(chosen, visibility, tuple(given), q, k, v, *given.values())
+    else:
+        out = _attend_by_weights(chosen, q, k, v, given, visibility, attn_mask, dropout_p)
+    return out.to(query.dtype)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,10 +15,16 @@
 /// Rows of NumPy arrays: the last axis, at any stride, without a copy of float32 and float64.
 namespace incontext::python {
 
-/// The array as float32 if it is that or narrower, else as float64; whole numbers become float64.
+/// The array as float32 if it is that or narrower, else as float64; whole numbers become float64. The masked elements of
+/// a masked array (numpy.ma) are those that a function of scores does not see: they become -infinity.
 inline nb::object as_real_array(const nb::object& values) {
   const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::object masked = numpy.attr("ma");
   nb::object array = numpy.attr("asarray")(values);
+  if (nb::isinstance(values, masked.attr("MaskedArray"))) {
+    const nb::object hidden = masked.attr("getmaskarray")(values);
+    array = numpy.attr("where")(hidden, numpy.attr("float32")(-std::numeric_limits<float>::infinity()), array);
+  }
   const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
   const auto bytes = nb::cast<int>(array.attr("dtype").attr("itemsize"));
   if (kind == "c" || kind == "O" || kind == "U" || kind == "S")
@@ -47,6 +54,10 @@ class RowsOf {
   /// The place of a row in its matrix, the last axis but one: the query's index.
   std::int64_t query_index(std::int64_t row) const {
     return array_.ndim() < 2 ? 0 : row % static_cast<std::int64_t>(array_.shape(array_.ndim() - 2));
+  }
+  /// The number of queries of a matrix.
+  std::int64_t query_count() const {
+    return array_.ndim() < 2 ? 1 : static_cast<std::int64_t>(array_.shape(array_.ndim() - 2));
   }
   std::int64_t length() const { return static_cast<std::int64_t>(array_.shape(array_.ndim() - 1)); }
   scoring::Row<T> row(std::int64_t index) const {

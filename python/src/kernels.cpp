@@ -2,7 +2,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -79,8 +78,9 @@ void for_each_query(nb::handle map, const Rows& queries, const Rows& keys, scori
     const scoring::KernelAttention<Kernel> attention{
         kernel, chosen_field<scoring::KernelNormalization>(map, "normalization"), real_field(map, "floor")};
     for (I i = 0; i < queries.rows(); ++i) {
-      const I seen = std::min(scoring::visible_keys(visibility, i, keys.rows()), I{keys.rows()});
-      function(attention, i, scoring::Row<const D>(queries.row(i).data(), queries.cols()),
+      const I seen = scoring::visible_keys(visibility, i, queries.rows(), keys.rows());
+      const I position = scoring::query_position(visibility, i, queries.rows(), keys.rows());
+      function(attention, i, position, scoring::Row<const D>(queries.row(i).data(), queries.cols()),
                scoring::MatrixView<const D>(keys.data(), seen, keys.cols()));
     }
   });
@@ -91,8 +91,8 @@ scoring::Row<const D> row_of(const Rows& matrix, I i, I size) { return {matrix.r
 
 Rows kernel_weights(nb::handle map, const Rows& queries, const Rows& keys, scoring::Visibility visibility) {
   Rows out = Rows::Zero(queries.rows(), keys.rows());
-  for_each_query(map, queries, keys, visibility, [&](const auto& attention, I i, auto query, auto seen) {
-    scoring::weights(attention, query, seen, row_of(out, i, seen.rows), i);
+  for_each_query(map, queries, keys, visibility, [&](const auto& attention, I i, I position, auto query, auto seen) {
+    scoring::weights(attention, query, seen, row_of(out, i, seen.rows), position);
   });
   return out;
 }
@@ -104,10 +104,10 @@ Rows kernel_jvp(nb::handle map, const Rows& queries, const Rows& keys, const Row
   require_same_size("scoring::jvp", "key_direction's rows", key_direction.rows(), keys.rows());
   require_same_size("scoring::jvp", "key_direction's columns", key_direction.cols(), keys.cols());
   Rows out = Rows::Zero(queries.rows(), keys.rows());
-  for_each_query(map, queries, keys, visibility, [&](const auto& attention, I i, auto query, auto seen) {
+  for_each_query(map, queries, keys, visibility, [&](const auto& attention, I i, I position, auto query, auto seen) {
     scoring::jvp(attention, query, seen, row_of(query_direction, i, query.size),
                  scoring::MatrixView<const D>(key_direction.data(), seen.rows, seen.columns), row_of(out, i, seen.rows),
-                 i);
+                 position);
   });
   return out;
 }
@@ -119,9 +119,9 @@ std::pair<Rows, Rows> kernel_vjp(nb::handle map, const Rows& queries, const Rows
   require_same_size("scoring::vjp", "cotangent's columns", cotangent.cols(), keys.rows());
   Rows by_queries = Rows::Zero(queries.rows(), queries.cols()), by_keys = Rows::Zero(keys.rows(), keys.cols());
   Rows one(keys.rows(), keys.cols());
-  for_each_query(map, queries, keys, visibility, [&](const auto& attention, I i, auto query, auto seen) {
+  for_each_query(map, queries, keys, visibility, [&](const auto& attention, I i, I position, auto query, auto seen) {
     scoring::vjp(attention, query, seen, row_of(cotangent, i, seen.rows), row_of(by_queries, i, query.size),
-                 scoring::MatrixView<D>(one.data(), seen.rows, seen.columns), i);
+                 scoring::MatrixView<D>(one.data(), seen.rows, seen.columns), position);
     by_keys.topRows(seen.rows) += one.topRows(seen.rows);
   });
   return {by_queries, by_keys};
@@ -177,6 +177,12 @@ void bind_matrix_map(nb::module_& m) {
       "matrix_normsoftmax_log_weights",
       [](const Map& map, const In& scores, const In&, const Out& out) { scoring::log_weights(map, scores, out); },
       "The logarithms of the weights of a matrix.");
+  bind(
+      "matrix_normsoftmax_derivative",
+      [](const Map& map, const In& scores, const In&, const Out& out) {
+        scoring::derivative(map, scoring::parameter::Temperature{}, scores, out);
+      },
+      "The derivative of the weights of a matrix by the temperature.");
   bind(
       "matrix_normsoftmax_jvp",
       [](const Map& map, const In& scores, const In& direction, const Out& out) {

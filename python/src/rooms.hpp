@@ -5,6 +5,7 @@
 /// One function per room, each in a source file of its own, that adds the room's names to the extension.
 namespace incontext::python {
 
+void bind_attention(nanobind::module_& core);
 void bind_baselines(nanobind::module_& core);
 void bind_calibration(nanobind::module_& core);
 void bind_classification(nanobind::module_& core);

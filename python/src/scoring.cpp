@@ -2,7 +2,8 @@
 
 #include <nanobind/stl/string.h>
 
-#include <chrono>
+#include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,10 @@
 #include "arrays.hpp"
 #include "core.hpp"
 #include "incontext/laws/fading_by_map.hpp"
+#include "parallel.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
+#include "scoring_maps.hpp"
 #include "scoring_records.hpp"
 #include "softmax_maps.hpp"
 
@@ -24,13 +27,10 @@ using I = std::ptrdiff_t;
 
 enum class Operation { weights, log_weights, jvp, vjp, derivative };
 
+/// A function of a row's number, its scores, another row of their size, which not all need, and the result.
 template <class T>
-using RowFunction = std::function<void(scoring::Row<const T> scores, scoring::Row<const T> other, scoring::Row<T> out)>;
-
-template <class T>
-T field(nb::handle map, const char* name) {
-  return static_cast<T>(real_field(map, name));
-}
+using RowFunction = std::function<void(std::int64_t row, scoring::Row<const T> scores, scoring::Row<const T> other,
+                                       scoring::Row<T> out)>;
 
 /// Calls `function` with the C++ map that a Python map stands for.
 template <class T, class Function>
@@ -67,90 +67,100 @@ auto with_map(nb::handle map, const Function& function) {
   throw nb::type_error("incontext: this is not a map of incontext.scoring");
 }
 
-template <class T, class Map, class Parameter>
-bool try_derivative(RowFunction<T>& found, const Map& map, const std::string& name, const char* is, Parameter tag) {
-  if constexpr (scoring::HasParameter<Map, Parameter>) {
-    if (name == is) found = [=](auto z, auto, auto out) { scoring::checked::derivative(map, tag, z, out); };
+/// The map of every row, and the row with -infinity for its finite masks.
+template <class Map>
+struct MapOfRows {
+  using T = typename Map::value_type;
+  Map map;
+  std::shared_ptr<const ArrayParameters> parameters;
+
+  [[nodiscard]] Map at(std::int64_t row) const {
+    Map own = map;
+    parameters->put(own, row);
+    return own;
   }
-  return static_cast<bool>(found);
-}
+  [[nodiscard]] scoring::Row<const T> seen(scoring::Row<const T> scores) const {
+    thread_local std::vector<T> copy;  // rows are weighed in several threads
+    return seen_by<Map>(scores, copy);
+  }
+};
 
 template <class T, class Map>
-RowFunction<T> derivative_of(const Map& map, const std::string& name) {
-  namespace parameter = scoring::parameter;
+RowFunction<T> derivative_of(const MapOfRows<Map>& map, const std::string& name) {
   RowFunction<T> found;
-  if (try_derivative<T>(found, map, name, "temperature", parameter::Temperature{}) ||
-      try_derivative<T>(found, map, name, "scale", parameter::Scale{}) ||
-      try_derivative<T>(found, map, name, "bias", parameter::Bias{}) ||
-      try_derivative<T>(found, map, name, "base", parameter::Base{}) ||
-      try_derivative<T>(found, map, name, "exponent", parameter::Exponent{}) ||
-      try_derivative<T>(found, map, name, "alpha", parameter::Alpha{})) {
-    return found;
-  }
+  for_each_parameter([&](auto tag, const char* is) {
+    if constexpr (scoring::HasParameter<Map, decltype(tag)>) {
+      if (name == is) {
+        found = [=](auto i, auto z, auto, auto out) { scoring::checked::derivative(map.at(i), tag, map.seen(z), out); };
+      }
+    }
+  });
+  if (found) return found;
   throw_invalid_argument("scoring::derivative", "the map has no such parameter", name, "one of its real parameters");
 }
 
 template <class T>
-RowFunction<T> row_function(nb::handle map, Operation operation, const std::string& parameter = "") {
-  return with_map<T>(map, [&]<class Map>(const Map& m) -> RowFunction<T> {
+RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parameters, Operation operation,
+                            const std::string& parameter = "") {
+  return with_map<T>(parameters->prototype(), [&]<class Map>(const Map& made) -> RowFunction<T> {
+    const MapOfRows<Map> m{made, parameters};
     switch (operation) {
       case Operation::weights:
-        return [m](auto z, auto, auto out) { scoring::checked::weights(m, z, out); };
+        return [m](auto i, auto z, auto, auto out) { scoring::checked::weights(m.at(i), m.seen(z), out); };
       case Operation::jvp:
-        return [m](auto z, auto d, auto out) { scoring::checked::jvp(m, z, d, out); };
+        return [m](auto i, auto z, auto d, auto out) { scoring::checked::jvp(m.at(i), m.seen(z), d, out); };
       case Operation::vjp:
-        return [m](auto z, auto c, auto out) { scoring::checked::vjp(m, z, c, out); };
+        return [m](auto i, auto z, auto c, auto out) { scoring::checked::vjp(m.at(i), m.seen(z), c, out); };
       case Operation::derivative:
         return derivative_of<T>(m, parameter);
       case Operation::log_weights:
         break;
     }
     if constexpr (scoring::LogScoring<Map>) {
-      return [m](auto z, auto, auto out) { scoring::checked::log_weights(m, z, out); };
+      return [m](auto i, auto z, auto, auto out) { scoring::checked::log_weights(m.at(i), m.seen(z), out); };
     } else {
       throw_invalid_argument("scoring::log_weights", "weights of this map can be negative", "", "another map");
     }
   });
 }
 
-/// Applies a function to every row, without the interpreter's lock. Ctrl-C ends it between two rows.
+/// Applies a function to every row, in threads, without the interpreter's lock. Ctrl-C ends it between two rows.
 template <class T>
 void for_each_row(const RowFunction<T>& function, const nb::object& scores, const nb::object& other,
                   const nb::object& out, scoring::Visibility visibility) {
   const RowsOf<const T> z(nb::cast<nb::ndarray<const T>>(scores)), o(nb::cast<nb::ndarray<const T>>(other));
   const RowsOf<T> results(out);
-  const nb::gil_scoped_release unlocked;
-  auto next = std::chrono::steady_clock::now();
-  for (std::int64_t i = 0; i < z.count(); ++i) {
-    const auto seen = scoring::visible_keys(visibility, z.query_index(i), z.length());
-    function(z.row(i).first(seen), o.row(i).first(seen), results.row(i).first(seen));
-    if ((i & 255) != 0 || std::chrono::steady_clock::now() < next) continue;
-    next = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-    const nb::gil_scoped_acquire lock;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  }
+  for_each_element(z.count(), [&](std::int64_t i) {
+    const auto seen = scoring::visible_keys(visibility, z.query_index(i), z.query_count(), z.length());
+    function(i, z.row(i).first(seen), o.row(i).first(seen), results.row(i).first(seen));
+  });
 }
 
 Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other,
                 scoring::Visibility visibility, const std::string& parameter = "") {
   const nb::object z = as_real_array(scores);
   const nb::object out = zeros_like(z);
+  if (operation == Operation::log_weights) out.attr("fill")(-std::numeric_limits<double>::infinity());
   const nb::module_ numpy = nb::module_::import_("numpy");
   const nb::object o =
       other.is_none()
           ? z
           : nb::object(numpy.attr("broadcast_to")(numpy.attr("asarray")(other, z.attr("dtype")), z.attr("shape")));
+  nb::list lead;
+  for (const nb::handle size : z.attr("shape")) lead.append(size);
+  if (lead.size() > 0) lead[lead.size() - 1] = 1;
+  const auto parameters = std::make_shared<const ArrayParameters>(map, nb::tuple(lead));
   if (is_float32(z)) {
-    for_each_row<float>(row_function<float>(map, operation, parameter), z, o, out, visibility);
+    for_each_row<float>(row_function<float>(parameters, operation, parameter), z, o, out, visibility);
   } else {
-    for_each_row<double>(row_function<double>(map, operation, parameter), z, o, out, visibility);
+    for_each_row<double>(row_function<double>(parameters, operation, parameter), z, o, out, visibility);
   }
   return {out};
 }
 
 std::vector<double> row_of(const Axis& scores) {
   const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object array = numpy.attr("asarray")(scores.values, numpy.attr("float64"));
+  const nb::object array = numpy.attr("asarray")(as_real_array(scores.values), numpy.attr("float64"));
   const auto view = nb::cast<nb::ndarray<const double, nb::ndim<1>>>(array);
   std::vector<double> row(view.shape(0));
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = view.data()[static_cast<std::int64_t>(i) * view.stride(0)];
@@ -183,10 +193,10 @@ void bind_maps(Room& room) {
       "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("weights"));
   m.def(
       "log_weights",
-      [](nb::handle map, const Axis& scores) {
-        return apply(map, Operation::log_weights, scores.values, nb::none(), scoring::Visibility::all);
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility) {
+        return apply(map, Operation::log_weights, scores.values, nb::none(), visibility);
       },
-      "map"_a, "scores"_a, room.docs("log_weights"));
+      "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("log_weights"));
   m.def(
       "jvp",
       [](nb::handle map, const Axis& scores, const Axis& direction, scoring::Visibility visibility) {
@@ -201,20 +211,23 @@ void bind_maps(Room& room) {
       "map"_a, "scores"_a, "cotangent"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("vjp"));
   m.def(
       "derivative",
-      [](nb::handle map, const std::string& parameter, const Axis& scores) {
-        return apply(map, Operation::derivative, scores.values, nb::none(), scoring::Visibility::all, parameter);
+      [](nb::handle map, const std::string& parameter, const Axis& scores, scoring::Visibility visibility) {
+        return apply(map, Operation::derivative, scores.values, nb::none(), visibility, parameter);
       },
-      "map"_a, "parameter"_a, "scores"_a, room.docs("derivative"));
+      "map"_a, "parameter"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
+      room.docs("derivative"));
   m.def(
       "jacobian",
       [](nb::handle map, const Axis& scores) {
         const std::vector<double> row = row_of(scores);
         const auto n = static_cast<I>(row.size());
         std::vector<double> out(row.size() * row.size());
-        with_map<double>(map, [&](const auto& m) {
+        with_map<double>(map, [&]<class Map>(const Map& m) {
           scoring::require_valid(m);
-          scoring::validate(scoring::Row<const double>(row));
-          scoring::jacobian(m, row, scoring::MatrixView<double>(out.data(), n, n));
+          std::vector<double> copy;
+          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy);
+          scoring::validate(seen);
+          scoring::jacobian(m, seen, scoring::MatrixView<double>(out.data(), n, n));
         });
         return to_array(out, {row.size(), row.size()});
       },
@@ -225,8 +238,10 @@ void bind_maps(Room& room) {
         const std::vector<double> row = row_of(scores);
         const auto n = static_cast<I>(row.size());
         std::vector<double> scratch(row.size() * row.size());
-        return with_map<double>(map, [&](const auto& m) {
-          return scoring::jacobian_spectral_norm(m, row, scoring::MatrixView<double>(scratch.data(), n, n));
+        return with_map<double>(map, [&]<class Map>(const Map& m) {
+          std::vector<double> copy;
+          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy);
+          return scoring::jacobian_spectral_norm(m, seen, scoring::MatrixView<double>(scratch.data(), n, n));
         });
       },
       "map"_a, "scores"_a, room.docs("jacobian_spectral_norm"));
@@ -236,7 +251,9 @@ void bind_maps(Room& room) {
         const std::vector<double> row = row_of(scores);
         return with_map<double>(map, [&]<class Map>(const Map& m) -> nb::object {
           if constexpr (scoring::SoftmaxLike<Map>) {
-            return to_record("scoring.RowSummary", scoring::summary(m, row));
+            std::vector<double> copy;
+            return to_record("scoring.RowSummary",
+                             scoring::summary(m, seen_by<Map>(scoring::Row<const double>(row), copy)));
           } else {
             throw nb::type_error("scoring.summary: the map must be Softmax, SSMax or SSA");
           }
@@ -258,10 +275,11 @@ void bind_maps(Room& room) {
       "normsoftmax_divisor",
       [](nb::handle map, const Axis& scores) {
         const std::vector<double> row = row_of(scores);
+        std::vector<double> copy;
         const auto found =
             scoring::normsoftmax_divisor(scoring::NormSoftmax<double>{field<double>(map, "temperature"),
                                                                       chosen_field<scoring::ScoreScale>(map, "scale")},
-                                         row);
+                                         with_masks(scoring::Row<const double>(row), copy));
         return python_class("scoring.NormSoftmaxDivisor")(
             found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
       },

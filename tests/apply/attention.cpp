@@ -117,7 +117,7 @@ template <class T>
 std::vector<std::int64_t> counts_of(const Options& options, const Layer<T>& layer) {
   std::vector<std::int64_t> counts(options.visible_counts.begin(), options.visible_counts.end());
   for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(counts.size()); i < layer.queries.rows; ++i) {
-    counts.push_back(visible_keys(options.visibility, i, layer.keys.rows));
+    counts.push_back(visible_keys(options.visibility, i, layer.queries.rows, layer.keys.rows));
   }
   return counts;
 }

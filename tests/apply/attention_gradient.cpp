@@ -185,7 +185,7 @@ void check_gradient(const Map& map, Parameters each_parameter) {
     std::vector<std::int64_t> all, causal, given;
     for (std::ptrdiff_t i = 0; i < s.q; ++i) {
       all.push_back(s.n);
-      causal.push_back(visible_keys(Visibility::causal, i, s.n));
+      causal.push_back(visible_keys(Visibility::causal, i, s.q, s.n));
       given.push_back(1 + (i * 53) % s.n);
     }
     layer.counts = all;
@@ -248,11 +248,20 @@ TEST_CASE("the gradient of attention is the difference quotient of its outputs",
   CHECK(std::abs(along(layer.keys(2, 0)) - gradient.keys(2, 0)) <= 1e-8);
   CHECK(std::abs(along(layer.values(1, 1)) - gradient.values(1, 1)) <= 1e-8);
   CHECK_FALSE(std::abs(along(layer.keys(2, 0)) - gradient.keys(3, 0)) <= 1e-8);
-  CHECK(same_bits(gradient.keys.row(10), std::vector<double>(3, 0.0)));  // no query sees it
   SSA<double> above = map, below = map;
   above.exponent += step;
   below.exponent -= step;
   CHECK(std::abs((loss(above) - loss(below)) / (2 * step) - by.exponent) <= 1e-8);
+}
+
+TEST_CASE("a key that no query sees has a gradient of 0", "[apply]") {
+  GradientLayer<double> layer(6, 20, 3, 2);
+  Gradient<double> gradient(layer);
+  const std::vector<std::int64_t> counts{1, 2, 3, 4, 5, 6};
+  apply::attention_gradient(Softmax<double>{2}, layer.queries.in(), layer.keys.in(), layer.values.in(),
+                            layer.cotangent.in(), gradient.out(), {.visible_counts = counts});
+  CHECK(same_bits(gradient.keys.row(10), std::vector<double>(3, 0.0)));
+  CHECK_FALSE(same_bits(gradient.keys.row(1), std::vector<double>(3, 0.0)));
 }
 
 TEST_CASE("the gradient of attention refuses bad shapes, shared memory and values that are not finite", "[apply]") {

@@ -56,7 +56,7 @@ void check_derivative(const Map& map, Wide wide, Parameter parameter) {
     for (const bool causal : {false, true}) {
       const Options options{.visibility = causal ? Visibility::causal : Visibility::all};
       std::vector<std::int64_t> counts;
-      for (std::ptrdiff_t i = 0; i < rows; ++i) counts.push_back(visible_keys(options.visibility, i, columns));
+      for (std::ptrdiff_t i = 0; i < rows; ++i) counts.push_back(visible_keys(options.visibility, i, rows, columns));
       const Long step = 1e-6L;
       const Long here = parameter.of(wide);
       parameter.of(wide) = here + step;

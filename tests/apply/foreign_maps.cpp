@@ -51,7 +51,7 @@ TEMPLATE_TEST_CASE("a foreign map is applied to every row of a matrix by its own
         const apply::Options options{.visibility = visibility, .threads = 2};
         const auto check = [&](auto one_row) {
           for (std::ptrdiff_t i = 0; i < 7; ++i) {
-            const std::ptrdiff_t seen = scoring::visible_keys(visibility, i, n);
+            const std::ptrdiff_t seen = scoring::visible_keys(visibility, i, 7, n);
             one_row(scores.row(i).first(seen), direction.row(i).first(seen), by_row.row(i).first(seen));
           }
           CHECK(out == expected);
@@ -80,7 +80,7 @@ TEMPLATE_TEST_CASE("attention through a foreign map has that map's weights", "[a
                     MatrixView<const T>(values.data(), n, dv), MatrixView<T>(out.data(), q, dv),
                     {.visibility = scoring::Visibility::causal});
       for (std::ptrdiff_t i = 0; i < q; ++i) {
-        const std::ptrdiff_t seen = scoring::visible_keys(scoring::Visibility::causal, i, n);
+        const std::ptrdiff_t seen = scoring::visible_keys(scoring::Visibility::causal, i, q, n);
         std::vector<T> scores(static_cast<std::size_t>(seen)), a(static_cast<std::size_t>(seen));
         for (std::ptrdiff_t j = 0; j < seen; ++j) {
           scores[static_cast<std::size_t>(j)] =

@@ -155,6 +155,7 @@ TEST_CASE("a matrix of scores is summarized query by query, also causal, and its
   CHECK(rows_of(report_of({"--scores", csv, "--map", "hardmax"}))[1]["top_key"] == 2);
   const std::string one = folder.write("one.npy", incontext::examples::npy_bytes(Eigen::RowVectorXd::Zero(4)));
   CHECK(near(rows_of(report_of({"--scores", one}))[0]["largest_weight"].get<double>(), 0.25));
+  CHECK(rows_of(report_of({"--scores", one, "--causal"}))[0]["visible"] == 4);  // one query is the last token
 }
 
 TEST_CASE("incontext scores refuses what cannot be used, by name and value", "[bad-input][scores]") {

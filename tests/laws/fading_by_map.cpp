@@ -117,6 +117,7 @@ TEST_CASE("two-level weights of a map refuse what is no row", "[laws]") {
   CHECK(refuses([] { two_level_weights(scoring::Softmax<double>{-1}, 5, 1.0, 0.0); }, {"temperature", "-1"}));
   CHECK(refuses([] { two_level_weights(scoring::SSA<double>{0, 1.5}, 5, 1.0, 0.0); }, {"base", "value = 0"}));
   CHECK(refuses([] { two_level_weights(scoring::Entmax<double>{1.0}, 5, 1.0, 0.0); }, {"alpha", "value = 1"}));
+  CHECK(refuses([] { two_level_weights(scoring::Entmax<double>{0.5}, 5, 1.0, 0.0); }, {"alpha", "value = 0.5"}));
   CHECK(refuses([] { two_level_weights(scoring::ApproximateSoftmax<double>{0}, 5, 1.0, 0.0); }, {"temperature"}));
   CHECK(refuses([] { two_level_weights(scoring::NormSoftmax<double>{-2}, 5, 1.0, 0.0); }, {"temperature", "-2"}));
   for (const double x : out_of_reach) {

@@ -13,8 +13,8 @@ def relu(x):
     return numpy.maximum(x, 0)
 
 
-def positions(reach):
-    return numpy.cos(numpy.pi * (numpy.arange(4)[:, None] - numpy.arange(6)) / (2 * reach))
+def positions(reach, first=0):
+    return numpy.cos(numpy.pi * (first + numpy.arange(4)[:, None] - numpy.arange(6)) / (2 * reach))
 
 
 def elu(x):
@@ -40,15 +40,18 @@ def test_weights_are_kernels_over_their_sum(kernel, values):
         total = values.sum(axis=-1, keepdims=True)
         return numpy.divide(values, total, out=numpy.full_like(values, numpy.nan), where=total > 0)
 
+    of_positions = values
     weights = scoring.KernelAttention(kernel)(QUERIES, KEYS)
     assert weights == pytest.approx(over_sum(values), rel=1e-12, nan_ok=True)
     causal = scoring.KernelAttention(kernel)(QUERIES, KEYS, "causal")
-    seen = numpy.tril(numpy.ones((4, 6))) > 0
+    seen = numpy.tril(numpy.ones((4, 6)), 2) > 0  # the queries are the last four tokens
+    if isinstance(kernel, scoring.CosformerKernel):
+        values = values / positions(6) * positions(6, 2)
     held = over_sum(numpy.where(seen, values, 0))
     assert (causal[:, ~seen] == 0).all()
     assert causal[:, seen] == pytest.approx(held[:, seen], rel=1e-12, nan_ok=True)
     plain = scoring.KernelAttention(kernel, scoring.KernelNormalization.none)(QUERIES, KEYS)
-    assert plain == pytest.approx(values, rel=1e-12)
+    assert plain == pytest.approx(of_positions, rel=1e-12)
     if callable(kernel) and not isinstance(kernel, scoring.CosformerKernel):
         assert kernel(QUERIES[1, 2], KEYS[1, 3]) == pytest.approx(values[1, 2, 3], rel=1e-12)
 
@@ -124,8 +127,8 @@ def test_matrix_normsoftmax_divides_by_one_deviation():
         assert change == pytest.approx(difference, abs=1e-7)
         assert (map.vjp(scores, pull, visibility) * direction).sum() == pytest.approx((change * pull).sum(), rel=1e-9)
     seen = map(scores, "causal")
-    masked = numpy.where(numpy.tril(numpy.ones((4, 5))) > 0, scores, -numpy.inf)
-    assert (seen == map(masked)).all() and (seen[:, 0, 1:] == 0).all()
+    masked = numpy.where(numpy.tril(numpy.ones((4, 5)), 1) > 0, scores, -numpy.inf)
+    assert (seen == map(masked)).all() and (seen[:, 0, 2:] == 0).all()
     of_rows = scoring.NormSoftmax(20.0)(scores)
     assert abs(of_rows - map(scores)).max() > 0.01, "a divisor per row is another map"
     with pytest.raises(ValueError, match="array dimensions"):

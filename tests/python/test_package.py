@@ -135,7 +135,7 @@ def test_defaults_are_those_of_the_headers():
             assert float(default.group(1)) == getattr(python(), field)
 
 
-@pytest.mark.parametrize("room", [*ROOMS, "_record"])
+@pytest.mark.parametrize("room", [*ROOMS, "apply", "_record"])
 def test_examples_of_the_modules(room):
     module = importlib.import_module(f"incontext.{room}")
     failed, _ = doctest.testmod(module)

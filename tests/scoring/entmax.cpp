@@ -54,7 +54,7 @@ TEST_CASE("entmax agrees with the published sorting algorithms", "[scoring]") {
 TEST_CASE("entmax is the largest of a.z plus Tsallis entropy on the simplex", "[scoring]") {
   // optimality: (alpha - 1) z_i - a_i^(alpha - 1) is one number on the support, and not larger outside
   Random random(52);
-  for (const double alpha : {1.01, 1.25, 1.5, 1.9, 2.0, 2.5, 4.0, 40.0}) {
+  for (const double alpha : {0.05, 0.2, 0.5, 0.75, 0.99, 1.01, 1.25, 1.5, 1.9, 2.0, 2.5, 4.0, 40.0}) {
     for (int trial = 0; trial < 40; ++trial) {
       const auto z = random.normals(1 + random.below(30), 0.5 + static_cast<double>(trial) / 10);
       const auto a = weights_of(Entmax<double>{alpha}, z);
@@ -117,6 +117,32 @@ TEST_CASE("weights sum to one and are optimal above alpha = 2 at every distance 
       }
     }
   }
+}
+
+TEST_CASE("below alpha = 1 entmax is dense, and its derivatives are those of the weights", "[scoring]") {
+  Random random(58);
+  for (const double alpha : {0.05, 0.5, 0.75}) {
+    const auto z = random.normals(9, 2), u = random.normals(9);
+    const Entmax<double> map{alpha};
+    const auto at = [&](double step, double shift) {
+      std::vector<double> moved = z;
+      for (std::size_t i = 0; i < z.size(); ++i) moved[i] += step * u[i];
+      return weights_of(Entmax<double>{alpha + shift}, moved);
+    };
+    const double h = 1e-5;
+    const auto above = at(h, 0), below = at(-h, 0), more = at(0, h), less = at(0, -h);
+    std::vector<double> change(z.size()), by_alpha(z.size());
+    jvp(map, z, u, change);
+    derivative(map, parameter::Alpha{}, z, by_alpha);
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      CAPTURE(alpha, i);
+      CHECK(at(0, 0)[i] > 0);
+      CHECK(std::abs((above[i] - below[i]) / (2 * h) - change[i]) < 1e-8);
+      CHECK(std::abs((more[i] - less[i]) / (2 * h) - by_alpha[i]) < 1e-8);
+      CHECK_FALSE(std::abs((more[i] - less[i]) / (2 * h) + by_alpha[i]) < 1e-8);
+    }
+  }
+  CHECK(distance(weights_of(Entmax<double>{1 - 1e-6}, {0, 1, 2}), weights_of(Softmax<double>{}, {0, 1, 2})) < 1e-5);
 }
 
 TEST_CASE("entmax is one-hot exactly from a gap of 1/(alpha - 1)", "[scoring]") {

@@ -34,9 +34,10 @@ template <class K>
 std::vector<double> through_weights(const KernelAttention<K>& map, const Sequences& s, Visibility visibility) {
   std::vector<double> out(static_cast<std::size_t>(s.queries * s.width), 0.0);
   for (std::ptrdiff_t i = 0; i < s.queries; ++i) {
-    const std::ptrdiff_t visible = visible_keys(visibility, i, s.keys);
+    const std::ptrdiff_t visible = visible_keys(visibility, i, s.queries, s.keys);
     std::vector<double> a(static_cast<std::size_t>(visible));
-    weights(map, s.query_grid().row(i), MatrixView<const double>(s.k.data(), visible, s.dimension), a, i);
+    weights(map, s.query_grid().row(i), MatrixView<const double>(s.k.data(), visible, s.dimension), a,
+            query_position(visibility, i, s.queries, s.keys));
     for (std::ptrdiff_t j = 0; j < visible; ++j) {
       for (std::ptrdiff_t e = 0; e < s.width; ++e) {
         out[static_cast<std::size_t>(i * s.width + e)] += a[static_cast<std::size_t>(j)] * s.value_grid()(j, e);

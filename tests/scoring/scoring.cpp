@@ -432,13 +432,24 @@ TEST_CASE("every row of a matrix is scored for itself, under a causal mask over 
   for (const auto visibility : {Visibility::all, Visibility::causal}) {
     weights_by_row(map, z, a, visibility);
     for (std::ptrdiff_t i = 0; i < 4; ++i) {
-      const std::ptrdiff_t visible = visibility == Visibility::all ? 5 : i + 1;
+      const std::ptrdiff_t visible = visibility == Visibility::all ? 5 : i + 2;
       std::vector<double> row(static_cast<std::size_t>(visible));
       weights(map, z.row(i).first(visible), row);
       for (std::ptrdiff_t j = 0; j < 5; ++j) CHECK(a(i, j) == (j < visible ? row[static_cast<std::size_t>(j)] : 0));
     }
   }
-  CHECK(visible_keys(Visibility::causal, 7, 5) == 5);
+}
+
+TEST_CASE("under a causal mask fewer queries than keys are the last ones", "[scoring]") {
+  for (std::ptrdiff_t i = 0; i < 5; ++i) CHECK(visible_keys(Visibility::causal, i, 5, 5) == i + 1);
+  CHECK(visible_keys(Visibility::causal, 0, 1, 5) == 5);
+  CHECK(visible_keys(Visibility::causal, 0, 2, 5) == 4);
+  CHECK(visible_keys(Visibility::causal, 1, 2, 5) == 5);
+  CHECK(visible_keys(Visibility::causal, 0, 9, 5) == 1);
+  CHECK(visible_keys(Visibility::causal, 7, 9, 5) == 5);
+  CHECK(visible_keys(Visibility::all, 0, 2, 5) == 5);
+  CHECK(query_position(Visibility::causal, 1, 2, 5) == 4);
+  CHECK(query_position(Visibility::all, 1, 2, 5) == 1);
 }
 
 }  // namespace incontext::testing

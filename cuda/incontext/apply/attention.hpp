@@ -55,7 +55,7 @@ void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> 
     using System = decltype(system);
     const detail::Input<System, T> q(queries), k(keys), v(values);
     const detail::Output<System, T> written(out);
-    const detail::Counts<System> counts(options, keys.rows);
+    const detail::Counts<System> counts(options, queries.rows, keys.rows);
     detail::attend_on<System>(map, detail::Problem<T>{q.grid(), k.grid(), v.grid(), written.grid(), counts.keys()},
                               simulate::detail::workers_of(options));
     written.collect();

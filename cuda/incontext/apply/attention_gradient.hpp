@@ -171,7 +171,7 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
 /// Shapes    (queries: q x d, keys: n x d, values: n x dv, cotangent: q x dv, out: as queries, keys and values)
 /// Units     those of cotangent times values over those of what is differentiated by.
 /// Domain    the map's; for SSA, temperature / base between 64 times the least normal number and its inverse.
-/// Limits    n = 1, or keys that a causal mask hides from every query: gradients 0 by queries and keys.
+/// Limits    n = 1, or keys that no query sees: gradients 0 by queries and keys.
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
 ///           may be left NaN, for the first query whose gradient is NaN; the gradients are written all the same.
 /// Accuracy  sums in blocks of 64 keys or queries: 256 eps times the same sums of |a| (|g . v| + |a . g v|) with
@@ -214,7 +214,7 @@ auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::
     using System = decltype(system);
     const detail::Input<System, T> q(queries), k(keys), v(values), g(cotangent);
     const detail::Output<System, T> to_q(out.queries), to_k(out.keys), to_v(out.values);
-    const detail::Counts<System> counts(options, keys.rows);
+    const detail::Counts<System> counts(options, queries.rows, keys.rows);
     sums = detail::attention_gradient_on<System>(
         map, {{q.grid(), k.grid(), v.grid(), {}, counts.keys()}, g.grid(), to_q.grid(), to_k.grid(), to_v.grid(), {}},
         simulate::detail::workers_of(options));
@@ -227,7 +227,8 @@ auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::
                                "a value is not finite, or the map is undefined on this query's scores: query");
   }
   const detail::VisibleKeys seen{options.visibility,
-                                 options.visible_counts.empty() ? nullptr : options.visible_counts.data(), keys.rows};
+                                 options.visible_counts.empty() ? nullptr : options.visible_counts.data(), queries.rows,
+                                 keys.rows};
   return detail::tree_sum(
       [&](std::int64_t i) { return detail::parameter_terms(map, seen(i), sums[static_cast<std::size_t>(i)]); }, 0,
       queries.rows);

@@ -58,7 +58,7 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
     constexpr bool is_transposed = System::lanes == 1 && !is_shared;
     constexpr detail::Order order = is_transposed ? detail::Order::by_columns : detail::Order::by_rows;
     const detail::Input<System, T> z(scores, order), g(cotangent, order);
-    const detail::Counts<System> counts(options, scores.columns);
+    const detail::Counts<System> counts(options, scores.rows, scores.columns);
     const std::int64_t most = System::lanes > 1 ? scores.rows : System::working_numbers() / scores.columns;
     const std::int64_t slots =
         std::clamp<std::int64_t>(most, 1, std::min<std::int64_t>(scores.rows, System::workers(workers)));

@@ -188,7 +188,7 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
     const Input<System, T> read(scores, order);
     const Input<System, T> read_other(has_other ? other : MatrixView<const T>(), order);
     const Output<System, T> written(out, order);
-    const Counts<System> counts(options, scores.columns);
+    const Counts<System> counts(options, scores.rows, scores.columns);
     const bool folded = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
     const ApplyToRow<Map, Work> apply{
         map, read.grid(), has_other ? read_other.grid() : read.grid(), written.grid(), counts.keys(), folded};

@@ -87,7 +87,7 @@ TwoLevelWeights<T> two_level_weights(const scoring::Hardmax<T>&, std::ptrdiff_t 
 ///
 /// Source    arXiv 1905.05702; root by Boost.Math's TOMS 748.
 /// Units     dimensionless scores.
-/// Domain    as for softmax.
+/// Domain    as for softmax; alpha > 1.
 /// Limits    alpha -> 1: softmax.
 /// Errors    as for softmax.
 /// Accuracy  1e-11 relative for 1.2 <= alpha <= 3: tests/laws/fading_by_map.cpp.
@@ -199,6 +199,9 @@ template <Real T>
 TwoLevelWeights<T> two_level_weights(const scoring::Entmax<T>& map, std::ptrdiff_t row_length, const T& high,
                                      const T& low) {
   scoring::validate(map);
+  if (!(T(1) < map.alpha)) {
+    throw_domain_error("laws::two_level_weights", "alpha is not above 1", map.alpha, "1 < value < infinity");
+  }
   const T n = detail::require_two_levels(row_length, high, low);
   return detail::two_level_entmax(n, T(high - low), map.alpha);
 }

@@ -15,7 +15,8 @@
 
 namespace incontext::scoring {
 
-/// alpha-entmax: sparse weights between softmax (alpha -> 1) and a projection onto the simplex (alpha = 2).
+/// alpha-entmax: for alpha > 1 sparse weights between softmax (alpha -> 1) and a projection onto the simplex (alpha = 2);
+/// for alpha < 1 weights that fall more slowly than softmax's, like a power of the score, and are never 0.
 ///
 /// \f[ a_i = \max\bigl((\alpha - 1) z_i - t, 0\bigr)^{1/(\alpha - 1)}, \qquad t: \textstyle\sum_i a_i = 1 \f]
 ///
@@ -23,8 +24,8 @@ namespace incontext::scoring {
 ///
 /// Source    Martins & Astudillo 2016 (alpha = 2); arXiv 1905.05702; arXiv 1909.00015.
 /// Units     dimensionless, the scores too.
-/// Domain    alpha > 1, finite.
-/// Limits    n = 1: (1); one-hot iff the gap of the two largest scores is at least 1 / (alpha - 1).
+/// Domain    alpha > 0, finite, not 1; t is below every (alpha - 1) z_i if alpha < 1.
+/// Limits    n = 1: (1); alpha -> 1: softmax; for alpha > 1 one-hot iff the gap of the two largest scores is at least 1 / (alpha - 1).
 /// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or alpha is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
@@ -157,18 +158,19 @@ INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const s
   });
 }
 
-/// Refuses a map outside its domain: alpha > 1.
+/// Refuses a map outside its domain: alpha > 0, not 1.
 ///
 /// Source    arXiv 1905.05702.
 /// Errors    std::domain_error naming the parameter.
 template <Real T>
 void validate(const Entmax<T>& map) {
-  if (!(T(1) < map.alpha && math::is_finite(map.alpha))) {
-    throw_domain_error("scoring::validate", "alpha is not above 1", map.alpha, "1 < value < infinity");
+  if (!detail::in_domain_of_entmax(map.alpha)) {
+    throw_domain_error("scoring::validate", "alpha is 1, not positive or not finite", map.alpha,
+                       "0 < value < 1 or 1 < value < infinity; at 1 use Softmax");
   }
 }
 
-/// Which scores of a row entmax gives weight to: those above threshold / (alpha - 1).
+/// Which scores of a row entmax gives weight to: those above threshold / (alpha - 1), and all if alpha < 1.
 ///
 /// Source    arXiv 1905.05702.
 /// Units     threshold in units of (alpha - 1) times a score.

@@ -63,10 +63,10 @@ INCONTEXT_HD void attend(const KernelAttention<K>& map, MatrixView<const typenam
   detail::fill(state, T(0));
   std::ptrdiff_t seen = 0;
   for (std::ptrdiff_t i = 0; i < queries.rows; ++i) {
-    for (const std::ptrdiff_t end = visible_keys(visibility, i, keys.rows); seen < end; ++seen) {
+    for (const std::ptrdiff_t end = visible_keys(visibility, i, queries.rows, keys.rows); seen < end; ++seen) {
       detail::absorb(state, map.kernel.key_features(seen), keys.row(seen), values.row(seen));
     }
-    const auto features = map.kernel.query_features(i);
+    const auto features = map.kernel.query_features(query_position(visibility, i, queries.rows, keys.rows));
     const Row<T> row = out.row(i);
     detail::fill(row, T(0));
     T total = T(0);

@@ -83,13 +83,32 @@ INCONTEXT_HD void jacobian(const Map& map, Row<const typename Map::value_type> s
 /// Runs on   host and device
 enum class Visibility { all, causal };
 
-/// Number of keys that query `query_index` (from 0) sees among `key_count`.
+/// Position among the keys of query `query_index` (from 0) of `query_count`.
+///
+/// \f[ p_i = i + \max(n - q, 0) \quad \text{under a causal mask, else } i \f]
+///
+/// Under a causal mask fewer queries than keys are the last tokens, as in decoding with a cache of keys.
 ///
 /// Source    definition.
 /// Runs on   host and device
+INCONTEXT_HD constexpr std::ptrdiff_t query_position(Visibility visibility, std::ptrdiff_t query_index,
+                                                     std::ptrdiff_t query_count, std::ptrdiff_t key_count) {
+  const bool shifted = visibility == Visibility::causal && query_count < key_count;
+  return shifted ? query_index + key_count - query_count : query_index;
+}
+
+/// Number of keys that query `query_index` (from 0) of `query_count` sees among `key_count`.
+///
+/// \f[ n_i = \min(p_i + 1, n) \quad \text{under a causal mask, else } n \f]
+///
+/// A single query, as in decoding, sees every key. Queries beyond the last key see all keys.
+///
+/// Source    definition; p_i is query_position.
+/// Runs on   host and device
 INCONTEXT_HD constexpr std::ptrdiff_t visible_keys(Visibility visibility, std::ptrdiff_t query_index,
-                                                   std::ptrdiff_t key_count) {
-  return visibility == Visibility::causal && query_index + 1 < key_count ? query_index + 1 : key_count;
+                                                   std::ptrdiff_t query_count, std::ptrdiff_t key_count) {
+  const std::ptrdiff_t position = query_position(visibility, query_index, query_count, key_count);
+  return visibility == Visibility::causal && position + 1 < key_count ? position + 1 : key_count;
 }
 
 /// Weights of every row of a matrix of scores, each row by itself; a key that the query does not see has weight 0.
@@ -104,7 +123,7 @@ INCONTEXT_HD void weights_by_row(const Map& map, MatrixView<const typename Map::
                                  MatrixView<typename Map::value_type> out, Visibility visibility = Visibility::all) {
   using T = typename Map::value_type;
   for (std::ptrdiff_t i = 0; i < scores.rows; ++i) {
-    const std::ptrdiff_t visible = visible_keys(visibility, i, scores.columns);
+    const std::ptrdiff_t visible = visible_keys(visibility, i, scores.rows, scores.columns);
     const Row<T> row = out.row(i);
     weights(map, scores.row(i).first(visible), row.first(visible));
     for (std::ptrdiff_t j = visible; j < scores.columns; ++j) row[j] = T(0);

@@ -299,7 +299,7 @@ def cosformer_case(case):
     q, k, v = vectors_of(case)
     relu = lambda x: [max(t, mp.mpf(0)) for t in x]
     weights = []
-    for i, a in enumerate(q):
+    for i, a in enumerate(q, start=max(len(k) - len(q), 0) if case["causal"] else 0):  # fewer queries are the last
         row = [dot(relu(a), relu(b)) * mp.cos(mp.pi * (i - j) / (2 * case["m"])) for j, b in enumerate(k)]
         row = [x if j <= i or not case["causal"] else mp.mpf(0) for j, x in enumerate(row)]
         weights.append([x / max(mp.fsum(row), mp.mpf(case["eps"])) for x in row])

@@ -39,11 +39,11 @@ Eigen::MatrixXd weights_of(const scoring::KernelAttention<Kernel>& map, const Ve
                            scoring::Visibility visibility = scoring::Visibility::all) {
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(vectors.queries.rows(), vectors.keys.rows());
   for (Eigen::Index i = 0; i < out.rows(); ++i) {
-    const Eigen::Index visible = scoring::visible_keys(visibility, i, out.cols());
+    const Eigen::Index visible = scoring::visible_keys(visibility, i, out.rows(), out.cols());
     const Eigen::MatrixXd keys = vectors.keys.topRows(visible);
     const Eigen::VectorXd query = vectors.queries.row(i);
     Eigen::VectorXd row(visible);
-    weights(map, query, keys, row, i);
+    weights(map, query, keys, row, scoring::query_position(visibility, i, out.rows(), out.cols()));
     out.row(i).head(visible) = row.transpose();
   }
   return out;

@@ -27,10 +27,11 @@ using simulate::detail::address;
 struct VisibleKeys {
   scoring::Visibility visibility;
   const std::int64_t* counts;  // null: visibility decides
+  std::int64_t rows;
   std::int64_t columns;
 
   INCONTEXT_HD std::int64_t operator()(std::int64_t row) const {
-    return counts != nullptr ? counts[row] : scoring::visible_keys(visibility, row, columns);
+    return counts != nullptr ? counts[row] : scoring::visible_keys(visibility, row, rows, columns);
   }
 };
 
@@ -193,7 +194,8 @@ class Output {
 template <class System>
 class Counts {
  public:
-  Counts(const Options& options, std::int64_t columns) : keys_{options.visibility, nullptr, columns} {
+  Counts(const Options& options, std::int64_t rows, std::int64_t columns)
+      : keys_{options.visibility, nullptr, rows, columns} {
     if (options.visible_counts.empty()) return;
     memory_ =
         typename System::template Memory<std::int64_t>(options.visible_counts.begin(), options.visible_counts.end());

@@ -14,12 +14,19 @@
 
 namespace incontext::scoring::detail {
 
+/// alpha > 0 but for 1, where entmax is softmax and this formula of it is undefined.
+template <Real T>
+INCONTEXT_HD bool in_domain_of_entmax(const T& alpha) {
+  return T(0) < alpha && (alpha < T(1) || T(1) < alpha) && math::is_finite(alpha);
+}
+
 /// The solved threshold of alpha-entmax, held as a reach s: the support ends the distance s below (alpha - 1) times an
 /// anchor score, so that a_i = x_i^p with x_i = s + (alpha - 1)(z_i - anchor) and p = 1 / (alpha - 1).
 ///
-/// For p >= 1 the anchor is the largest score. For p < 1 a tiny x already has a sizeable weight x^p, so the smallest x
-/// must not be a difference of larger numbers. Then the anchor is the lowest score of the support, and its weight is
-/// the unknown.
+/// For p >= 1 the anchor is the largest score. For 0 < p < 1 a tiny x already has a sizeable weight x^p, so the smallest
+/// x must not be a difference of larger numbers. Then the anchor is the lowest score of the support, and its weight is
+/// the unknown. For alpha < 1, where p < -1, the anchor is the largest score again: x is at least s there, and every
+/// score has a weight.
 template <Real T>
 struct EntmaxPass {
   T slope = T(0);  // alpha - 1
@@ -80,8 +87,8 @@ struct EntmaxPass {
       out[i] = T(0) < s ? T(s * change(i)) : T(0);
     }
   }
-  /// Newton's step for (sum x^p)^(1/p) = 1; the left side is a convex function of the reach if p >= 1, linear for equal
-  /// scores.
+  /// Newton's step for (sum x^p)^(1/p) = 1; the left side is a convex function of the reach if p >= 1, a concave one if
+  /// p < 0, linear for equal scores.
   INCONTEXT_HD T step(Row<const T> scores, T& excess_mass) const {
     using std::log;
     Sum<T> mass, slopes;
@@ -173,23 +180,25 @@ INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
   using std::sqrt;
   EntmaxPass<T> pass;
   const std::ptrdiff_t visible = count_visible(scores);
-  if (visible == 0 || !(T(1) < alpha) || !math::is_finite(alpha)) return pass;
+  if (visible == 0 || !in_domain_of_entmax(alpha)) return pass;
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (is_visible(scores[i]) && (pass.highest < 0 || scores[pass.highest] < scores[i])) pass.highest = i;
   }
   pass.slope = alpha - T(1);
   pass.power = T(1) / pass.slope;
   pass.anchor = scores[pass.highest];
-  if (pass.power < T(1)) {
+  if (T(0) < pass.power && pass.power < T(1)) {
     solve_from_below(pass, scores);
     return pass;
   }
   const T count = math::from_count<T>(visible);
   const T log_count = log(count);
   const T lowest = -pass.slope * log_count;
-  T low = exp(lowest);  // all scores equal
-  T high = T(1);        // one score alone
-  pass.reach = high;
+  const bool dense = pass.slope < T(0);
+  T low = dense ? T(1) : exp(lowest);   // all scores equal; for alpha < 1 one score alone
+  T high = dense ? exp(lowest) : T(1);  // one score alone; for alpha < 1 all scores equal
+  const T most = T(2) * high;
+  pass.reach = dense ? low : high;
 
   const T tolerance = sqrt(math::epsilon<T>()) / T(16);
   constexpr int limit = 2 * std::numeric_limits<T>::digits + 64;
@@ -197,7 +206,7 @@ INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
   for (int iteration = 0; iteration < limit && low < high; ++iteration) {
     T mass = T(0);
     const T step = pass.step(scores, mass);
-    if (T(0) < mass) {
+    if (dense ? mass < T(0) : T(0) < mass) {
       high = pass.reach;
     } else {
       low = pass.reach;
@@ -213,7 +222,7 @@ INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
   for (int polish = 0; polish < 3; ++polish) {
     T mass = T(0);
     const T next = pass.reach - pass.step(scores, mass);
-    if (T(0) < next && next < T(2)) pass.reach = next;
+    if (T(0) < next && next < most) pass.reach = next;
   }
   return pass;
 }

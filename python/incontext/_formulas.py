@@ -1,0 +1,308 @@
+"""The maps of scoring as formulas of arrays, for libraries that differentiate formulas: PyTorch and JAX.
+
+A formula is written once, in the operations that the two have in common, so that their automatic derivatives of every
+order, by the scores and by the parameters, are those of the map. The C++ maps remain the reference, with which the
+tests compare values and first derivatives. Entmax alone takes its weights from C++; `entmax` says how they get
+derivatives.
+
+Arrays are ... x n, parameters are numbers or arrays that broadcast against the scores with 1 as their last size.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, Protocol
+
+import numpy
+
+from . import scoring
+from .scoring import Map, Visibility, parameter_names
+
+HIGHEST_MASK = -5000.0  # calibration::highest_mask
+_INFINITY = math.inf
+
+
+class Library(Protocol):
+    """What a formula needs of PyTorch or JAX."""
+
+    name: str
+
+    def where(self, condition: Any, a: Any, b: Any) -> Any: ...
+    def softmax(self, values: Any) -> Any: ...
+    def log(self, values: Any) -> Any: ...
+    def log1p(self, values: Any) -> Any: ...
+    def sqrt(self, values: Any) -> Any: ...
+    def tanh(self, values: Any) -> Any: ...
+    def maximum(self, a: Any, b: Any) -> Any: ...
+    def minimum(self, a: Any, b: Any) -> Any: ...
+    def sum(self, values: Any, axes: tuple[int, ...]) -> Any: ...
+    def largest(self, values: Any, axes: tuple[int, ...]) -> Any: ...
+    def stopped(self, values: Any) -> Any: ...
+    def arange(self, stop: int, like: Any) -> Any: ...
+    def filled(self, value: float, like: Any) -> Any: ...
+    def dtype_like(self, values: Any, like: Any) -> Any: ...
+    def entmax_weights(self, scores: Any, alpha: Any) -> Any: ...
+    def is_differentiated(self, *arrays: Any) -> bool: ...
+    def range(self, array: Any) -> tuple[float, float]: ...
+    def is_concrete(self, *arrays: Any) -> bool: ...
+    def numpy(self, array: Any) -> Any: ...
+
+
+class Row:
+    """The scores of the visible keys, 0 in place of the others, and their number. `visible` is None where all are."""
+
+    def __init__(self, library: Library, scores: Any, visible: Any, axes: tuple[int, ...] = (-1,)) -> None:
+        self.library, self.visible, self.axes = library, visible, axes
+        self.scores = self._with(0.0, scores)
+        if visible is None:
+            self.count = library.filled(float(math.prod(scores.shape[axis] for axis in axes)), scores)
+        else:
+            self.count = library.sum(library.dtype_like(visible, scores), axes)
+
+    def below_largest(self) -> Any:
+        """The scores minus their largest, on which softmax does not depend: small numbers that do not overflow."""
+        largest = self.library.largest(self.library.stopped(self.lowered(self.scores)), (-1,))
+        return self.shown(self.scores - largest)
+
+    def shown(self, values: Any) -> Any:
+        """The values of the visible keys, 0 for the others."""
+        return self._with(0.0, values)
+
+    def lowered(self, values: Any) -> Any:
+        """The values of the visible keys, -infinity for the others."""
+        return self._with(-_INFINITY, values)
+
+    def softmax(self, exponents: Any) -> Any:
+        return self.library.softmax(self.lowered(exponents))
+
+    def undefined(self, where: Any) -> Any:
+        """Zeros whose derivatives by the scores are NaN in the rows where the map has none: the square root of 0."""
+        library, zero = self.library, self.library.filled(0.0, self.scores)
+        change = self.scores - library.stopped(self.scores)
+        root = library.sqrt(library.where(where, change * change, library.filled(1.0, self.scores)))
+        return library.where(where, root, zero)
+
+    def _with(self, number: float, values: Any) -> Any:
+        if self.visible is None:
+            return values
+        return self.library.where(self.visible, values, self.library.filled(number, values))
+
+
+Parameters = dict[str, Any]
+Formula = Callable[[Row, Any, Parameters], Any]
+
+
+def softmax(row: Row, map: Any, given: Parameters) -> Any:
+    return row.softmax(row.below_largest() / given["temperature"])
+
+
+def ssmax(row: Row, map: Any, given: Parameters) -> Any:
+    return row.softmax((given["scale"] * row.library.log(row.count) + given["bias"]) * row.below_largest())
+
+
+def ssa(row: Row, map: Any, given: Parameters) -> Any:
+    # `maximum` halves its derivative at a tie, so that at a score of 0 the first derivative is right and the second is
+    # the mean of those on both sides, as in C++
+    library, zero = row.library, row.library.filled(0.0, row.scores)
+    steepness = given["base"] / given["temperature"]
+    above = library.log1p(steepness * library.maximum(row.scores, zero))
+    below = library.log1p(steepness * library.maximum(-row.scores, zero))
+    return row.softmax(given["exponent"] * (above - below))
+
+
+def approximate_softmax(row: Row, map: Any, given: Parameters) -> Any:
+    mean = row.library.sum(row.scores, (-1,)) / row.count
+    return row.shown((1 + (row.scores - mean) / given["temperature"]) / row.count)
+
+
+def linear_attention(row: Row, map: Any, given: Parameters) -> Any:
+    divided = row.scores / given["temperature"]
+    return divided if map.normalization == scoring.LinearNormalization.none else divided / row.count
+
+
+def normsoftmax(row: Row, map: Any, given: Parameters) -> Any:
+    library, count = row.library, row.count
+    one = library.filled(1.0, count)
+    deviation = row.shown(row.scores - library.sum(row.scores, row.axes) / count)
+    sample = map.scale == scoring.ScoreScale.sample_stddev
+    variance = library.sum(deviation * deviation, row.axes) / (library.maximum(count - 1, one) if sample else count)
+    varies = variance > 0
+    scale = library.where(varies, variance, one)
+    if map.scale != scoring.ScoreScale.population_variance:
+        scale = library.sqrt(scale)
+    divided = row.below_largest() / library.minimum(scale, given["temperature"])
+    # scores that are all equal have equal weights and no derivative
+    return row.softmax(library.where(varies, divided, row.undefined(~varies & (count > 1))))
+
+
+def sparsemax(row: Row, map: Any, given: Parameters) -> Any:
+    return entmax(row, map, {"alpha": row.library.filled(2.0, row.scores)})
+
+
+def entmax(row: Row, map: Any, given: Parameters) -> Any:
+    """C++ finds the weights, which have no derivatives. Two steps of Newton's method for the threshold follow, which
+    leave it where it is and give the weights the derivatives of the solution: one step those of first order, two those
+    of the first three."""
+    library, slope = row.library, given["alpha"] - 1
+    found = library.entmax_weights(row.lowered(row.scores), given["alpha"])
+    if not library.is_differentiated(row.scores, given["alpha"]):
+        return found
+    support = found > 0
+    one, zero = library.filled(1.0, found), library.filled(0.0, found)
+    line = slope * row.below_largest()
+    excess = library.where(support, found, one) ** library.stopped(slope) + (line - library.stopped(line))
+
+    def step(shift: Any) -> Any:
+        above = library.where(support, excess - shift, one)
+        power = library.where(support, above ** (1 / slope), zero)
+        excess_of_sum = library.sum(power, (-1,)) - library.stopped(library.sum(found, (-1,)))
+        return shift + slope * excess_of_sum / library.sum(library.where(support, power / above, zero), (-1,))
+
+    shift = step(step(library.filled(0.0, found)))
+    above = library.where(support, excess - shift, one)
+    solved = library.where(support, above ** (1 / slope), zero)
+    return found + (solved - library.stopped(solved))  # the bits of C++
+
+
+def hardmax(row: Row, map: Any, given: Parameters) -> Any:
+    library = row.library
+    seen = library.stopped(row.lowered(row.scores))
+    top = library.dtype_like(seen >= library.largest(seen, (-1,)), row.scores)
+    count = library.sum(top, (-1,))
+    return top / count + 0 * row.scores + row.undefined(count > 1)
+
+
+def sa_softmax(row: Row, map: Any, given: Parameters) -> Any:
+    return row.scores * row.softmax(row.below_largest())
+
+
+def normalized_sa_softmax(row: Row, map: Any, given: Parameters) -> Any:
+    # the largest of the scores and 0; 0 stands in the place of the hidden ones
+    library, zero = row.library, row.library.filled(0.0, row.count)
+    high = library.maximum(library.largest(row.scores, (-1,)), zero)
+    low = -library.maximum(library.largest(-row.scores, (-1,)), zero)
+    width = library.where(high > low, high - low, library.filled(1.0, high))
+    return row.shown((row.scores - low) / width + row.undefined(high <= low)) * row.softmax(row.below_largest())
+
+
+def ratio_score(row: Row, map: Any, given: Parameters) -> Any:
+    library, by, zero = row.library, map.normalization, row.library.filled(0.0, row.scores)
+    values = {"average": lambda: row.shown(zero + 1) + 0 * row.scores,
+              "tanh": lambda: library.tanh(row.scores),
+              "relu": lambda: library.where(row.scores > 0, row.scores, zero),
+              "square": lambda: row.scores * row.scores}[map.function]()
+    if by == scoring.ScoreNormalization.none:
+        return values
+    if by == scoring.ScoreNormalization.context_length:
+        return values / row.count
+    sizes = values if by == scoring.ScoreNormalization.sum else library.maximum(values, -values)
+    return values / library.sum(sizes, (-1,))
+
+
+FORMULAS: dict[type[Map], Formula] = {
+    scoring.Softmax: softmax, scoring.SSMax: ssmax, scoring.SSA: ssa,
+    scoring.ApproximateSoftmax: approximate_softmax, scoring.LinearAttention: linear_attention,
+    scoring.NormSoftmax: normsoftmax, scoring.MatrixNormSoftmax: normsoftmax, scoring.Entmax: entmax,
+    scoring.Sparsemax: sparsemax, scoring.Hardmax: hardmax, scoring.SaSoftmax: sa_softmax,
+    scoring.NormalizedSaSoftmax: normalized_sa_softmax, scoring.RatioScore: ratio_score}
+
+# the domain of a parameter of every map that has it
+DOMAINS: dict[str, Callable[[Any], Any]] = {
+    "temperature": lambda value: value > 0, "scale": lambda value: abs(value) < _INFINITY,
+    "bias": lambda value: abs(value) < _INFINITY, "base": lambda value: (value > 0) & (value < _INFINITY),
+    "exponent": lambda value: (value >= 1) & (value < _INFINITY),
+    "alpha": lambda value: (value > 0) & (value != 1) & (value < _INFINITY)}
+
+
+def _refuse_parameter(library: Library, map: Map, name: str, value: Any) -> None:
+    """Lets the C++ map refuse the first number outside the domain."""
+    numbers = library.numpy(value).reshape(-1)
+    for number in numbers[~numpy.asarray(DOMAINS[name](numbers))][:1]:
+        neutral = {other: getattr(type(map), other) for other in parameter_names(map)}
+        map.replace(**(neutral | {name: float(number)}))(numpy.zeros((1, 1)))
+
+
+def _parameters(library: Library, map: Map, scores: Any, given: Parameters) -> Parameters:
+    """The parameters of the map, those of `given` in place of its own, as arrays of the scores' type."""
+    names = parameter_names(map)
+    for name in given:
+        if name not in names:
+            raise TypeError(f"incontext.{library.name}: {type(map).__name__} has no parameter {name!r}"
+                            f" (it has {', '.join(names) or 'none'})")
+    found = {}
+    for name in names:
+        value = library.dtype_like(given.get(name, getattr(map, name)), scores)
+        shape = tuple(value.shape)
+        target = tuple(scores.shape[:-1]) + (1,)
+        fits = len(shape) <= len(target) and all(a in (1, b) for a, b in zip(shape[::-1], target[::-1]))
+        if not fits:
+            raise ValueError(f"incontext.{library.name}: the shape of {name} does not fit the scores (value = {shape}; "
+                             f"needs a shape that broadcasts to {target})")
+        valid = DOMAINS[name](value)
+        if library.is_concrete(value) and not bool(valid.all()):
+            _refuse_parameter(library, map, name, value)
+        found[name] = library.where(valid, value, library.filled(math.nan, value))
+    return found
+
+
+def _counts_keys(map: Map) -> bool:
+    """Whether a key with a very low finite score changes the weights of the others; counts_keys in C++."""
+    kinds = (scoring.Softmax, scoring.Sparsemax, scoring.Hardmax, scoring.SaSoftmax)
+    return not isinstance(map, kinds)
+
+
+def _visible(library: Library, map: Map, scores: Any, visibility: Visibility) -> tuple[Any, Any]:
+    """Which keys every query sees, and which rows are defined. Finite masks are masks by the rule of calibrate."""
+    seen = scores > -_INFINITY
+    causal = visibility == Visibility.causal and len(scores.shape) > 1
+    if causal:
+        queries, keys = scores.shape[-2:]
+        last = library.arange(queries, scores) + max(keys - queries, 0)
+        seen = seen & (library.arange(keys, scores) <= last[:, None])
+    bad = ~(scores < _INFINITY)  # NaN, or +infinity
+    if causal:
+        bad = bad & ~(library.arange(keys, scores) > last[:, None])
+    if _counts_keys(map):
+        low = seen & (scores <= HIGHEST_MASK)
+        high = library.filled(_INFINITY, scores)
+        lowest = -library.largest(library.where(seen & ~low, -scores, -high), (-1,))
+        bad = bad | (low & (lowest < _INFINITY) & (scores > 10 * lowest))
+        seen = seen & ~low
+    defined = seen.any(-1)[..., None] & ~bad.any(-1)[..., None]
+    return seen, defined
+
+
+def _is_plain(library: Library, scores: Any, visibility: Visibility) -> bool:
+    """Whether every key is seen and none can be a mask, which two numbers tell."""
+    if visibility == Visibility.causal and len(scores.shape) > 1 or 0 in scores.shape:
+        return False
+    low, high = library.range(scores)
+    return HIGHEST_MASK < low and high < _INFINITY
+
+
+def weights(library: Library, map: Map, scores: Any, visibility: Visibility | str, given: Parameters) -> Any:
+    """The weights of a map. Where the values are known, a row or a parameter outside the domain is refused as in C++;
+    where they are not, because the library traces the function, such a row is NaN."""
+    formula = FORMULAS.get(type(map))
+    if formula is None:
+        raise TypeError(f"incontext.{library.name}: this is not a map of incontext.scoring (value = {map!r:.80})")
+    if len(scores.shape) < (2 if isinstance(map, scoring.MatrixNormSoftmax) else 1):
+        raise ValueError(f"incontext.{library.name}: wrong number of axes of the scores of {type(map).__name__} "
+                         f"(value = {len(scores.shape)})")
+    choice: Any = Visibility  # which takes names, too
+    chosen = choice(visibility)
+    parameters = _parameters(library, map, scores, given)
+    fixed, concrete = library.stopped(scores), library.is_concrete(scores)
+    axes = (-2, -1) if isinstance(map, scoring.MatrixNormSoftmax) else (-1,)
+    if concrete and _is_plain(library, fixed, chosen):
+        visible = None
+    else:
+        visible, defined = _visible(library, map, fixed, chosen)
+        if concrete and not bool(defined.all()):
+            prototype = map.replace(**{name: getattr(type(map), name) for name in parameter_names(map)})
+            prototype(library.numpy(fixed), chosen)  # raises what C++ says of the row
+    found = formula(Row(library, scores, visible, axes), map, parameters)
+    if not concrete:
+        return library.where(defined, found, library.filled(math.nan, scores))
+    if isinstance(map, scoring.RatioScore) and bool((found != found).any()):
+        map(library.numpy(fixed), chosen)  # a normalizer of 0
+    return found

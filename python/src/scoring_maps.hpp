@@ -1,0 +1,150 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arguments.hpp"
+#include "core.hpp"
+#include "incontext/calibration/visible_scores.hpp"
+#include "incontext/scoring.hpp"
+
+/// The maps of scoring as Python's classes, with parameters that may differ from row to row, and finite masks.
+namespace incontext::python {
+
+/// Calls `visit(parameter, name)` for every real parameter that a map can have.
+template <class Visit>
+void for_each_parameter(const Visit& visit) {
+  namespace parameter = scoring::parameter;
+  visit(parameter::Temperature{}, "temperature");
+  visit(parameter::Scale{}, "scale");
+  visit(parameter::Bias{}, "bias");
+  visit(parameter::Base{}, "base");
+  visit(parameter::Exponent{}, "exponent");
+  visit(parameter::Alpha{}, "alpha");
+}
+
+/// The parameters of a map that are given as arrays: one number per row, or per matrix. The others are those of the map.
+class ArrayParameters {
+ public:
+  ArrayParameters() = default;
+
+  /// Reads the fields of a map that are arrays with an axis. `shape` is the shape against which they broadcast, a tuple
+  /// whose last number is 1.
+  ArrayParameters(nb::handle map, const nb::object& shape) : prototype_(nb::borrow(map)) {
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    for_each_parameter([&](auto, const char* name) {
+      if (!nb::hasattr(map, name)) return;
+      const nb::object given = map.attr(name);
+      if (nb::isinstance<nb::float_>(given) || nb::isinstance<nb::int_>(given)) return;
+      if (nb::cast<int>(numpy.attr("ndim")(given)) == 0) return;
+      const nb::object array = numpy.attr("asarray")(given, numpy.attr("float64"));
+      values_.emplace_back(name, broadcast(map, name, array, shape));
+      const auto& numbers = values_.back().second;
+      prototype_ =
+          prototype_.attr("replace")(**named(name, numbers.empty() ? nb::float_(1.0) : nb::float_(numbers.front())));
+    });
+  }
+
+  /// The map with the first number of every array, from which the C++ map is made.
+  [[nodiscard]] nb::handle prototype() const { return prototype_; }
+  [[nodiscard]] bool empty() const { return values_.empty(); }
+
+  /// Writes the numbers of a row into the map.
+  template <class Map>
+  void put(Map& map, std::int64_t row) const {
+    if (values_.empty()) return;
+    for_each_parameter([&](auto parameter, const char* name) {
+      if constexpr (scoring::HasParameter<Map, decltype(parameter)>) {
+        for (const auto& [is, numbers] : values_) {
+          if (is == name) {
+            parameter.of(map) = static_cast<typename Map::value_type>(numbers[static_cast<std::size_t>(row)]);
+          }
+        }
+      }
+    });
+  }
+
+ private:
+  static nb::dict named(const char* name, const nb::object& value) {
+    nb::dict field;
+    field[name] = value;
+    return field;
+  }
+  static std::vector<double> broadcast(nb::handle map, const char* name, const nb::object& array,
+                                       const nb::object& shape) {
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    nb::object whole;
+    try {
+      whole = numpy.attr("ascontiguousarray")(numpy.attr("broadcast_to")(array, shape));
+    } catch (nb::python_error&) {
+      throw_invalid_argument(library_name(map), std::string("the shape of ") + name + " does not fit the scores",
+                             text_of(array.attr("shape")), "a shape that broadcasts to " + text_of(shape));
+    }
+    const auto view = nb::cast<nb::ndarray<const double, nb::c_contig>>(whole);
+    return {view.data(), view.data() + view.size()};
+  }
+
+  nb::object prototype_;
+  std::vector<std::pair<std::string, std::vector<double>>> values_;
+};
+
+template <class T>
+T field(nb::handle map, const char* name) {
+  return static_cast<T>(real_field(map, name));
+}
+
+/// Whether a key of a very low finite score changes the weights of the others: by the number of visible keys, by a mean
+/// or by a deviation, or because its weight is small and not 0. In the other maps its weight is 0 already.
+template <class Map>
+inline constexpr bool counts_keys = true;
+template <class T>
+inline constexpr bool counts_keys<scoring::Softmax<T>> = false;
+template <class T>
+inline constexpr bool counts_keys<scoring::Sparsemax<T>> = false;
+template <class T>
+inline constexpr bool counts_keys<scoring::Hardmax<T>> = false;
+template <class T>
+inline constexpr bool counts_keys<scoring::SaSoftmax<T>> = false;
+
+/// The row with -infinity for its finite masks, by the rule of calibration::keep_visible: a score of at most -5000 is a
+/// mask if it is at most ten times the lowest score above -5000. A lower score that is nearer to the others is refused.
+/// A row without such scores is returned as it is, else its copy in `copy`.
+template <class T>
+scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& copy) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  constexpr T highest = static_cast<T>(calibration::highest_mask);
+  T lowest_score = infinity, highest_masked = -infinity;
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    const T z = scores[i];
+    const bool is_score = !(z <= highest);
+    lowest_score = is_score && z < lowest_score ? z : lowest_score;
+    highest_masked = !is_score && highest_masked < z ? z : highest_masked;
+  }
+  if (highest_masked <= -infinity) return scores;
+  if (lowest_score < infinity && !(highest_masked <= 10 * lowest_score)) {
+    throw_invalid_argument("scoring::Map", "a score is too low for a score and too near to the others for a mask",
+                           highest_masked, "a mask of -infinity");
+  }
+  copy.resize(static_cast<std::size_t>(scores.size));
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    copy[static_cast<std::size_t>(i)] = scores[i] <= highest ? -infinity : scores[i];
+  }
+  return {copy.data(), scores.size};
+}
+
+/// The row as a map sees it: with -infinity for its finite masks, where those would count.
+template <class Map, class T>
+scoring::Row<const T> seen_by(scoring::Row<const T> scores, std::vector<T>& copy) {
+  if constexpr (counts_keys<Map>) return with_masks(scores, copy);
+  return scores;
+}
+
+}  // namespace incontext::python

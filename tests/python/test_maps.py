@@ -1,0 +1,113 @@
+"""Maps of NumPy arrays: parameters per head and per row, masks, causal matrices."""
+import numpy
+import pytest
+
+from incontext import scoring
+from map_cases import COTANGENT, MAPS, MASKED, NAMES, SCORES, per_head
+
+OF_ROWS = [(map, name) for map, name in zip(MAPS, NAMES) if not isinstance(map, scoring.MatrixNormSoftmax)]
+
+
+@pytest.mark.parametrize("map", [map for map, _ in OF_ROWS], ids=[name for _, name in OF_ROWS])
+def test_a_parameter_may_differ_between_heads_and_rows(map):
+    whole = map.replace(**per_head(map))
+    for head in range(2):
+        one = map.replace(**{name: float(value[head, 0, 0]) for name, value in per_head(map).items()})
+        assert (whole(SCORES)[head] == one(SCORES[head])).all()
+        assert (whole.vjp(SCORES, COTANGENT)[head] == one.vjp(SCORES[head], COTANGENT[head])).all()
+        assert (whole.jvp(SCORES, COTANGENT)[head] == one.jvp(SCORES[head], COTANGENT[head])).all()
+        for name in scoring.parameter_names(map):
+            assert (whole.derivative(name, SCORES)[head] == one.derivative(name, SCORES[head])).all()
+    for name in scoring.parameter_names(map):
+        rows = getattr(map, name) * numpy.linspace(1, 1.2, 3)[:, None]
+        found = map.replace(**{name: rows})(SCORES)
+        assert (found[1, 2] == map.replace(**{name: float(rows[2, 0])})(SCORES[1, 2])).all()
+        # the temperature of NormSoftmax has no effect above the deviation
+        assert (found[1, 2] != map(SCORES[1, 2])).any() == map.derivative(name, SCORES[1, 2]).any()
+
+
+def test_the_arrays_of_parameters_are_checked():
+    with pytest.raises(ValueError, match=r"SSMax: the shape of scale does not fit .*\(2, 3, 1\)"):
+        scoring.SSMax(numpy.ones(5))(SCORES)
+    with pytest.raises(ValueError, match="temperature is not positive .*value = -1"):
+        scoring.Softmax(numpy.array([[1.0], [1.0], [-1.0]]))(SCORES)
+    assert scoring.SSMax(numpy.ones((1, 1)))(SCORES[:0]).shape == (0, 3, 5)
+
+
+@pytest.mark.parametrize("map", MAPS, ids=NAMES)
+def test_the_masked_elements_of_an_array_are_not_seen(map):
+    hidden = numpy.isinf(MASKED)
+    given = numpy.ma.masked_array(numpy.where(hidden, 3.0, MASKED), hidden)
+    assert (map(given) == map(MASKED)).all() and (map(given) != map(numpy.where(hidden, 3.0, MASKED))).any()
+    assert (map.vjp(given, COTANGENT) == map.vjp(MASKED, COTANGENT)).all()
+    narrow = map(given.astype("float32"))
+    assert abs(narrow - map(MASKED)).max() < 1e-4
+    whole = numpy.ma.masked_array([[1, 2, 3], [4, 5, 7]], [[0, 0, 1], [0, 0, 0]])
+    assert (map(whole) == map([[1.0, 2.0, -numpy.inf], [4.0, 5.0, 7.0]])).all()
+
+
+@pytest.mark.parametrize("mask", [-1e9, -65504.0, float(numpy.finfo("float32").min), -1e4])
+@pytest.mark.parametrize("map", MAPS, ids=NAMES)
+def test_a_finite_mask_masks(map, mask):
+    finite = numpy.where(numpy.isinf(MASKED), mask, MASKED)
+    assert (map(finite) == map(MASKED)).all()
+    assert (map.vjp(finite, COTANGENT) == map.vjp(MASKED, COTANGENT)).all()
+    assert (map(finite, "causal") == map(MASKED, "causal")).all()
+
+
+def test_a_score_between_a_score_and_a_mask_is_refused_where_it_matters():
+    row = numpy.array([[0.0, -900.0, -6000.0], [0.0, 1.0, 2.0]])
+    for map in (scoring.SSMax(), scoring.NormSoftmax(), scoring.MatrixNormSoftmax(), scoring.LinearAttention()):
+        with pytest.raises(ValueError, match="too near to the others for a mask .*value = -6000"):
+            map(row)
+    assert scoring.Softmax(1000.0)(row)[0, 2] > 0, "a low score is a score where it does not matter"
+    with pytest.raises(ValueError, match="number of visible scores"):
+        scoring.SSMax()([-1e9, -1e9])
+
+
+def test_functions_of_one_row_do_not_see_a_finite_mask():
+    assert scoring.summary(scoring.SSMax(0.4), [0.0, 1.0, -1e9]) == scoring.summary(scoring.SSMax(0.4), [0.0, 1.0])
+    norm = scoring.jacobian_spectral_norm(scoring.SSMax(0.4), [0.0, 1.0, -1e9])
+    assert norm == pytest.approx(scoring.jacobian_spectral_norm(scoring.SSMax(0.4), [0.0, 1.0]), rel=1e-14)
+    divisor = scoring.normsoftmax_divisor(scoring.NormSoftmax(9.0), [0.0, 1.0, -1e9])
+    assert divisor == scoring.normsoftmax_divisor(scoring.NormSoftmax(9.0), [0.0, 1.0])
+    jacobian = scoring.SSMax(0.4).jacobian([0.0, 1.0, -1e9])
+    assert (jacobian[:2, :2] == scoring.SSMax(0.4).jacobian([0.0, 1.0])).all() and (jacobian[2] == 0).all()
+
+
+@pytest.mark.parametrize("map", MAPS, ids=NAMES)
+def test_causal_queries_are_the_last_ones(map):
+    """The last two rows of a square matrix are two queries with five keys, and one query sees every key."""
+    square = numpy.random.default_rng(8).normal(size=(5, 5))
+    if isinstance(map, scoring.MatrixNormSoftmax):
+        hidden = numpy.array([[False] * 4 + [True], [False] * 5])
+        assert (map(square[3:], "causal") == map(numpy.where(hidden, -numpy.inf, square[3:]))).all()
+    else:
+        assert (map(square[3:], "causal") == map(square, "causal")[3:]).all()
+        assert (map(square[4], "causal") == map(square[4])).all()
+        assert (map(square[:, :3], "causal")[3:] == map(square[3:, :3])).all(), "queries beyond the last key see all"
+    assert (map(square[4:], "causal") == map(square[4:])).all()
+    assert map.vjp(square[3:], square[3:], "causal")[0, 4] == 0
+
+
+def test_a_hidden_key_has_no_logarithm_of_a_weight():
+    logarithms = scoring.Softmax().log_weights(SCORES[0], "causal")
+    weights = scoring.Softmax()(SCORES[0], "causal")
+    assert numpy.isneginf(logarithms[0, 3:]).all() and numpy.allclose(numpy.exp(logarithms), weights)
+
+
+def test_the_derivative_by_a_parameter_knows_the_visibility():
+    step, map = 1e-6, scoring.SSMax(0.4)
+    above, below = (scoring.SSMax(0.4 + sign * step)(SCORES, "causal") for sign in (1, -1))
+    found = map.derivative("scale", SCORES, "causal")
+    assert abs((above - below) / (2 * step) - found).max() < 1e-9
+    assert abs(map.derivative("scale", SCORES) - found).max() > 0.01
+    with pytest.raises(ValueError, match="no such parameter .*alpha"):
+        map.derivative("alpha", SCORES)
+
+
+def test_a_kernel_knows_the_position_of_the_last_queries():
+    """cosFormer's weights depend on positions."""
+    queries, keys = numpy.random.default_rng(9).uniform(0.1, 1, size=(2, 6, 3))
+    attention = scoring.KernelAttention(scoring.CosformerKernel(6.0))
+    assert (attention(queries[4:], keys, "causal") == attention(queries, keys, "causal")[4:]).all()
