@@ -63,7 +63,7 @@ PARAMETERS = ("temperature", "scale", "bias", "base", "exponent", "alpha")
 
 
 class Map(Record):
-    """A map from a row of scores to weights. `map(scores)` is `weights(map, scores)`, along the last axis.
+    """A map from a row of scores to weights. `map(scores)` is `weights(map, scores)`, along the last axis or along `axis`.
 
     A parameter may be an array that broadcasts against the scores with 1 as its last size, such as heads x 1 x 1. Under
     "causal" the last two axes are queries x keys, and a query does not see later keys; fewer queries than keys are the
@@ -87,24 +87,49 @@ class Map(Record):
                                 f"({type(self).__name__}(), scores, {name}=...)"
                                 + ("" if traced else f", or train incontext.torch.{type(self).__name__}()"))
 
-    def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        return _core.scoring.weights(self, scores, visibility)
+    def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
+                 out: Any = None) -> Any:
+        """The weights along an axis. `out` is an array of the result's shape and type for the result."""
+        return self._along("weights", scores, None, visibility, axis, out)
 
-    def log_weights(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        """Logarithms of the weights, along the last axis."""
-        return _core.scoring.log_weights(self, scores, visibility)
+    def log_weights(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
+                    out: Any = None) -> Any:
+        """Logarithms of the weights, along an axis."""
+        return self._along("log_weights", scores, None, visibility, axis, out)
 
-    def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        """The Jacobian times a direction, along the last axis."""
-        return _core.scoring.jvp(self, scores, direction, visibility)
+    def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
+            out: Any = None) -> Any:
+        """The Jacobian times a direction, along an axis."""
+        return self._along("jvp", scores, direction, visibility, axis, out)
 
-    def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        """The transposed Jacobian times a cotangent, along the last axis."""
-        return _core.scoring.vjp(self, scores, cotangent, visibility)
+    def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
+            out: Any = None) -> Any:
+        """The transposed Jacobian times a cotangent, along an axis."""
+        return self._along("vjp", scores, cotangent, visibility, axis, out)
 
-    def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        """The derivative of the weights by a parameter, such as "scale", along the last axis."""
-        return _core.scoring.derivative(self, parameter, scores, visibility)
+    def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
+                   out: Any = None) -> Any:
+        """The derivative of the weights by a parameter, such as "scale", along an axis."""
+        return self._along("derivative", scores, parameter, visibility, axis, out)
+
+    def _along(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, axis: int,
+               out: Any) -> Any:
+        if axis == -1:
+            return self._apply(operation, scores, other, visibility, out)
+        given = numpy.asanyarray(scores)  # which keeps the mask of a masked array
+        last = lambda array: numpy.moveaxis(array, axis, -1)  # noqa: E731
+        if isinstance(other, str) or other is None:
+            beside = other
+        else:
+            beside = last(numpy.broadcast_to(other, given.shape))
+        found = self._apply(operation, last(given), beside, visibility, None if out is None else last(out))
+        return numpy.moveaxis(found, -1, axis) if out is None else out
+
+    def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any) -> Any:
+        function = getattr(_core.scoring, operation)
+        if operation == "derivative":
+            return function(self, other, scores, visibility, out)
+        return function(self, scores, *(() if other is None else (other,)), visibility, out)
 
     def jacobian(self, scores: Any) -> Any:
         """The matrix of derivatives of the weights of one row."""
@@ -190,7 +215,12 @@ class MatrixNormSoftmax(Map):
     temperature: Any = 1.0
     scale: ScoreScale = ScoreScale.population_stddev
 
-    def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str) -> Any:
+    def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any) -> Any:
+        if operation == "derivative":
+            if other != "temperature":
+                raise ValueError("incontext::scoring::derivative: the map has no such parameter (value = "
+                                 f"{other}; needs temperature)")
+            other = None
         given = _with_masks(scores)
         if given.ndim < 2:
             raise ValueError(f"incontext::scoring::MatrixNormSoftmax: wrong number of array dimensions "
@@ -200,25 +230,11 @@ class MatrixNormSoftmax(Map):
         if other is not None:
             beside = numpy.where(numpy.isfinite(seen), beside, 0.0)
         function = getattr(_core.scoring, "matrix_normsoftmax_" + operation)
-        return _each_matrix(lambda z, w: function(self, z, w), seen, beside)
-
-    def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        return self._apply("weights", scores, None, visibility)
-
-    def log_weights(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        return self._apply("log_weights", scores, None, visibility)
-
-    def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        return self._apply("jvp", scores, direction, visibility)
-
-    def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        return self._apply("vjp", scores, cotangent, visibility)
-
-    def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        if parameter != "temperature":
-            raise ValueError("incontext::scoring::derivative: the map has no such parameter (value = "
-                             f"{parameter}; needs temperature)")
-        return self._apply("derivative", scores, None, visibility)
+        found = _each_matrix(lambda z, w: function(self, z, w), seen, beside)
+        if out is None:
+            return found
+        numpy.copyto(out, found)
+        return out
 
     def jacobian(self, scores: Any) -> Any:
         raise TypeError("MatrixNormSoftmax has no Jacobian of one row: use jvp or vjp")

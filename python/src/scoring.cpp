@@ -127,20 +127,34 @@ RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parame
 /// Applies a function to every row, in threads, without the interpreter's lock. Ctrl-C ends it between two rows.
 template <class T>
 void for_each_row(const RowFunction<T>& function, const nb::object& scores, const nb::object& other,
-                  const nb::object& out, scoring::Visibility visibility) {
+                  const nb::object& out, scoring::Visibility visibility, T unseen) {
   const RowsOf<const T> z(nb::cast<nb::ndarray<const T>>(scores)), o(nb::cast<nb::ndarray<const T>>(other));
   const RowsOf<T> results(out);
   for_each_element(z.count(), [&](std::int64_t i) {
     const auto seen = scoring::visible_keys(visibility, z.query_index(i), z.query_count(), z.length());
-    function(i, z.row(i).first(seen), o.row(i).first(seen), results.row(i).first(seen));
+    const auto row = results.row(i);
+    function(i, z.row(i).first(seen), o.row(i).first(seen), row.first(seen));
+    for (std::ptrdiff_t k = seen; k < row.size; ++k) row[k] = unseen;
   });
 }
 
+/// Refuses an array into which the result cannot be written.
+void require_result(const nb::object& out, const nb::object& scores) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const auto needs = [&](const char* problem, const nb::object& found, const nb::object& needed) {
+    if (found.equal(needed)) return;
+    throw_invalid_argument("scoring", problem, text_of(found), text_of(needed));
+  };
+  if (!nb::isinstance(out, numpy.attr("ndarray"))) throw nb::type_error("incontext.scoring: out is no array of NumPy");
+  needs("the shape of out is not that of the scores", out.attr("shape"), scores.attr("shape"));
+  needs("the type of out is not that of the result", out.attr("dtype").attr("name"), scores.attr("dtype").attr("name"));
+  needs("out is not writable", out.attr("flags").attr("writeable"), nb::bool_(true));
+}
+
 Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other,
-                scoring::Visibility visibility, const std::string& parameter = "") {
+                scoring::Visibility visibility, const nb::object& given, const std::string& parameter = "") {
   const nb::object z = as_real_array(scores);
-  const nb::object out = zeros_like(z);
-  if (operation == Operation::log_weights) out.attr("fill")(-std::numeric_limits<double>::infinity());
+  if (!given.is_none()) require_result(given, z);
   const nb::module_ numpy = nb::module_::import_("numpy");
   const nb::object o =
       other.is_none()
@@ -150,12 +164,21 @@ Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, c
   for (const nb::handle size : z.attr("shape")) lead.append(size);
   if (lead.size() > 0) lead[lead.size() - 1] = 1;
   const auto parameters = std::make_shared<const ArrayParameters>(map, nb::tuple(lead));
+  const auto shares = [&](const nb::object& read) {
+    return nb::cast<bool>(numpy.attr("may_share_memory")(given, read));
+  };
+  const bool in_place = !given.is_none() && !shares(z) && !shares(o);
+  const nb::object out = in_place ? given : nb::object(numpy.attr("empty")(z.attr("shape"), z.attr("dtype")));
+  const double unseen = operation == Operation::log_weights ? -std::numeric_limits<double>::infinity() : 0;
   if (is_float32(z)) {
-    for_each_row<float>(row_function<float>(parameters, operation, parameter), z, o, out, visibility);
+    for_each_row<float>(row_function<float>(parameters, operation, parameter), z, o, out, visibility,
+                        static_cast<float>(unseen));
   } else {
-    for_each_row<double>(row_function<double>(parameters, operation, parameter), z, o, out, visibility);
+    for_each_row<double>(row_function<double>(parameters, operation, parameter), z, o, out, visibility, unseen);
   }
-  return {out};
+  if (given.is_none() || in_place) return {out};
+  numpy.attr("copyto")(given, out);
+  return {given};
 }
 
 std::vector<double> row_of(const Axis& scores) {
@@ -187,35 +210,42 @@ void bind_maps(Room& room) {
   using namespace nb::literals;
   m.def(
       "weights",
-      [](nb::handle map, const Axis& scores, scoring::Visibility visibility) {
-        return apply(map, Operation::weights, scores.values, nb::none(), visibility);
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out) {
+        return apply(map, Operation::weights, scores.values, nb::none(), visibility, out);
       },
-      "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("weights"));
+      "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, "out"_a = nb::none(),
+      room.docs("weights"));
   m.def(
       "log_weights",
-      [](nb::handle map, const Axis& scores, scoring::Visibility visibility) {
-        return apply(map, Operation::log_weights, scores.values, nb::none(), visibility);
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out) {
+        return apply(map, Operation::log_weights, scores.values, nb::none(), visibility, out);
       },
-      "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("log_weights"));
+      "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, "out"_a = nb::none(),
+      room.docs("log_weights"));
   m.def(
       "jvp",
-      [](nb::handle map, const Axis& scores, const Axis& direction, scoring::Visibility visibility) {
-        return apply(map, Operation::jvp, scores.values, direction.values, visibility);
+      [](nb::handle map, const Axis& scores, const Axis& direction, scoring::Visibility visibility,
+         const nb::object& out) {
+        return apply(map, Operation::jvp, scores.values, direction.values, visibility, out);
       },
-      "map"_a, "scores"_a, "direction"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("jvp"));
+      "map"_a, "scores"_a, "direction"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
+      "out"_a = nb::none(), room.docs("jvp"));
   m.def(
       "vjp",
-      [](nb::handle map, const Axis& scores, const Axis& cotangent, scoring::Visibility visibility) {
-        return apply(map, Operation::vjp, scores.values, cotangent.values, visibility);
+      [](nb::handle map, const Axis& scores, const Axis& cotangent, scoring::Visibility visibility,
+         const nb::object& out) {
+        return apply(map, Operation::vjp, scores.values, cotangent.values, visibility, out);
       },
-      "map"_a, "scores"_a, "cotangent"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, room.docs("vjp"));
+      "map"_a, "scores"_a, "cotangent"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
+      "out"_a = nb::none(), room.docs("vjp"));
   m.def(
       "derivative",
-      [](nb::handle map, const std::string& parameter, const Axis& scores, scoring::Visibility visibility) {
-        return apply(map, Operation::derivative, scores.values, nb::none(), visibility, parameter);
+      [](nb::handle map, const std::string& parameter, const Axis& scores, scoring::Visibility visibility,
+         const nb::object& out) {
+        return apply(map, Operation::derivative, scores.values, nb::none(), visibility, out, parameter);
       },
       "map"_a, "parameter"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
-      room.docs("derivative"));
+      "out"_a = nb::none(), room.docs("derivative"));
   m.def(
       "jacobian",
       [](nb::handle map, const Axis& scores) {

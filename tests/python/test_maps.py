@@ -1,4 +1,8 @@
 """Maps of NumPy arrays: parameters per head and per row, masks, causal matrices."""
+import os
+import subprocess
+import sys
+
 import numpy
 import pytest
 
@@ -111,3 +115,73 @@ def test_a_kernel_knows_the_position_of_the_last_queries():
     queries, keys = numpy.random.default_rng(9).uniform(0.1, 1, size=(2, 6, 3))
     attention = scoring.KernelAttention(scoring.CosformerKernel(6.0))
     assert (attention(queries[4:], keys, "causal") == attention(queries, keys, "causal")[4:]).all()
+
+
+AXIS_MAPS = [scoring.SSMax(0.4, 0.1), scoring.Entmax(1.5), scoring.MatrixNormSoftmax(2.0)]
+
+
+@pytest.mark.parametrize("map", AXIS_MAPS, ids=lambda map: type(map).__name__)
+def test_an_axis_is_that_of_the_moved_array(map):
+    random = numpy.random.default_rng(8)
+    scores, other = random.normal(size=(2, 4, 5)), random.normal(size=(2, 4, 5))
+    moved = numpy.moveaxis
+    for axis in (0, 1, -2, 2):
+        z, w = moved(scores, axis, -1), moved(other, axis, -1)
+        assert (moved(map(scores, axis=axis), axis, -1) == map(z)).all()
+        assert (moved(map.log_weights(scores, axis=axis), axis, -1) == map.log_weights(z)).all()
+        assert (moved(map.jvp(scores, other, axis=axis), axis, -1) == map.jvp(z, w)).all()
+        assert (moved(map.vjp(scores, other, "causal", axis=axis), axis, -1) == map.vjp(z, w, "causal")).all()
+    assert (map(scores, axis=0) != map(scores)).any()
+    with pytest.raises(ValueError, match="axis"):
+        map(scores, axis=3)
+
+
+def test_an_axis_keeps_the_mask_of_a_masked_array():
+    scores = numpy.ma.array([[1.0, 2.0], [3.0, 4.0], [0.0, 5.0]], mask=[[0, 1], [0, 0], [1, 0]])
+    weights = scoring.Softmax()(scores, axis=0)
+    assert weights[0, 1] == weights[2, 0] == 0
+    assert numpy.allclose(weights.sum(axis=0), 1)
+
+
+@pytest.mark.parametrize("map", AXIS_MAPS, ids=lambda map: type(map).__name__)
+def test_a_result_is_written_where_it_is_asked_for(map):
+    scores = numpy.random.default_rng(9).normal(size=(3, 6, 6))
+    out = numpy.full_like(scores, 7.0)
+    assert map(scores, "causal", out=out) is out
+    assert (out == map(scores, "causal")).all()
+    assert (out[:, 0, 1:] == 0).all()  # keys that are not seen are written, too
+    columns = numpy.full_like(scores, 7.0)
+    map(scores, axis=1, out=columns)
+    assert (columns == map(scores, axis=1)).all()
+
+
+def test_a_result_may_take_the_place_of_the_scores_and_must_fit():
+    map = scoring.Entmax(1.5)
+    scores = numpy.random.default_rng(10).normal(size=(4, 50)).astype("float32")
+    expected = map(scores)
+    assert map(scores, out=scores) is scores
+    assert (scores == expected).all()
+    for out, problem in ((numpy.empty((4, 49), "float32"), r"shape of out .*value = \(4, 49\); needs \(4, 50\)"),
+                         (numpy.empty((4, 50)), "type of out .*value = '?float64'?; needs '?float32")):
+        with pytest.raises(ValueError, match=problem):
+            map(scores, out=out)
+    fixed = numpy.empty((4, 50), "float32")
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="not writable"):
+        map(scores, out=fixed)
+    with pytest.raises(TypeError, match="no array of NumPy"):
+        map(scores, out=[0.0])
+
+
+def test_rows_have_the_same_bits_with_any_number_of_threads():
+    program = (
+        "import numpy\n"
+        "from incontext import scoring\n"
+        "z = numpy.random.default_rng(1).normal(size=(2000, 300)); z[:, 7] = -1e9\n"
+        "z[::3, 9] = -numpy.inf\n"
+        "for map in (scoring.SSMax(numpy.linspace(0.1, 1, 2000)[:, None]), scoring.Entmax(1.5)):\n"
+        "    print(map(z).tobytes().hex()[::997], map.vjp(z, z.clip(-9, 9)).tobytes().hex()[::997])\n"
+    )
+    runs = {subprocess.check_output([sys.executable, "-c", program], env=os.environ | {"OMP_NUM_THREADS": threads})
+            for threads in ("1", "2", "7")}
+    assert len(runs) == 1
