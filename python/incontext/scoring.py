@@ -116,8 +116,11 @@ class Map(Record):
                out: Any) -> Any:
         if axis == -1:
             return self._apply(operation, scores, other, visibility, out)
+
+        def last(array: Any) -> Any:
+            return numpy.moveaxis(array, axis, -1)
+
         given = numpy.asanyarray(scores)  # which keeps the mask of a masked array
-        last = lambda array: numpy.moveaxis(array, axis, -1)  # noqa: E731
         if isinstance(other, str) or other is None:
             beside = other
         else:
