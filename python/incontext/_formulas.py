@@ -205,7 +205,7 @@ FORMULAS: dict[type[Map], Formula] = {
     scoring.Sparsemax: sparsemax, scoring.Hardmax: hardmax, scoring.SaSoftmax: sa_softmax,
     scoring.NormalizedSaSoftmax: normalized_sa_softmax, scoring.RatioScore: ratio_score}
 
-# the domain of a parameter of every map that has it
+# the domain of a parameter of the maps that have it; SSA's temperature must be finite, too
 DOMAINS: dict[str, Callable[[Any], Any]] = {
     "temperature": lambda value: value > 0, "scale": lambda value: abs(value) < _INFINITY,
     "bias": lambda value: abs(value) < _INFINITY, "base": lambda value: (value > 0) & (value < _INFINITY),
@@ -213,10 +213,16 @@ DOMAINS: dict[str, Callable[[Any], Any]] = {
     "alpha": lambda value: (value > 0) & (value != 1) & (value < _INFINITY)}
 
 
+def _is_valid(map: Map, name: str, value: Any) -> Any:
+    """Where a parameter is in its domain."""
+    valid = DOMAINS[name](value)
+    return valid & (value < _INFINITY) if isinstance(map, scoring.SSA) else valid
+
+
 def _refuse_parameter(library: Library, map: Map, name: str, value: Any) -> None:
     """Lets the C++ map refuse the first number outside the domain."""
     numbers = library.numpy(value).reshape(-1)
-    for number in numbers[~numpy.asarray(DOMAINS[name](numbers))][:1]:
+    for number in numbers[~numpy.asarray(_is_valid(map, name, numbers))][:1]:
         neutral = {other: getattr(type(map), other) for other in parameter_names(map)}
         map.replace(**(neutral | {name: float(number)}))(numpy.zeros((1, 1)))
 
@@ -237,7 +243,7 @@ def _parameters(library: Library, map: Map, scores: Any, given: Parameters) -> P
         if not fits:
             raise ValueError(f"incontext.{library.name}: the shape of {name} does not fit the scores (value = {shape}; "
                              f"needs a shape that broadcasts to {target})")
-        valid = DOMAINS[name](value)
+        valid = _is_valid(map, name, value)
         if library.is_concrete(value) and not bool(valid.all()):
             _refuse_parameter(library, map, name, value)
         found[name] = library.where(valid, value, library.filled(math.nan, value))

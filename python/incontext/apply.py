@@ -46,7 +46,12 @@ class _Layer:
         per_row = [name for name, value in self.own.items() if value.ndim > 1 and value.shape[-2] != 1]
         self.is_fused = isinstance(map, FUSED) and not per_row
         self._require(where)
-        self.lead = numpy.broadcast_shapes(*(array.shape[:-2] for array in given.values()))
+        try:
+            self.lead = numpy.broadcast_shapes(*(array.shape[:-2] for array in given.values()))
+        except ValueError:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in given.items())
+            raise ValueError(f"incontext::apply::{where}: the axes before the last two do not broadcast (value = "
+                             f"{shapes}; needs equal sizes, or 1)") from None
         rows = self.lead + (given["queries"].shape[-2], 1)
         for name, value in self.own.items():
             pairs = list(zip(value.shape[::-1], rows[::-1]))
@@ -78,7 +83,8 @@ class _Layer:
         return replaced
 
     def scores(self) -> Any:
-        return self.arrays["queries"] @ numpy.swapaxes(self.arrays["keys"], -1, -2)
+        products = self.arrays["queries"] @ numpy.swapaxes(self.arrays["keys"], -1, -2)
+        return numpy.broadcast_to(products, self.lead + products.shape[-2:])
 
     def empty(self, *shape: int) -> Any:
         return numpy.zeros((int(numpy.prod(self.lead, dtype=int)), *shape), self.type)
@@ -98,7 +104,8 @@ def attend(map: Map, queries: Any, keys: Any, values: Any, visibility: Visibilit
     queries: ... x q x d, keys: ... x n x d, values: ... x n x dv -> ... x q x dv; the axes before the last two
     broadcast. float32 if all three are, or narrower, else float64. The products are not divided: sqrt(d) is often the
     map's temperature. A parameter of the map may be an array that broadcasts against ... x q x 1; with one number per
-    matrix, the attention is still fused. Under "causal" fewer queries than keys are the last ones. `threads=0` takes
+    matrix, the attention is still fused. A product is a score however low it is: only maps that are not fused take one
+    of at most -5000 for a mask, as they do of scores. Under "causal" fewer queries than keys are the last ones. `threads=0` takes
     all. Runs without the interpreter's lock, and ends at Ctrl-C between two matrices.
 
     >>> import numpy

@@ -618,7 +618,9 @@ def _as_weights(layer: int, given: Any, shape: tuple[int, ...] | None) -> Any:
     sums = weights.sum(axis=-1, dtype=numpy.float64)
     most = numpy.abs(sums - 1).max(where=sums > 0, initial=0.0)
     if not (most < 0.02 and (weights >= 0).all()):
-        raise ValueError(f"{where}: the rows do not sum to 1 (value = {1 + most:.4g}; needs weights after softmax, "
+        distance = numpy.where(sums == 0, 0, numpy.nan_to_num(numpy.abs(sums - 1), nan=numpy.inf))
+        off = sums.reshape(-1)[numpy.argmax(distance)]
+        raise ValueError(f"{where}: the rows do not sum to 1, or a weight is negative or NaN (value = {off:.4g}; needs weights after softmax, "
                          "without dropout: model.eval())")
     return weights
 

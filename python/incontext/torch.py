@@ -153,15 +153,22 @@ class _Layer(torch.nn.Module):
 
     def __init__(self, num_heads: int | None = None, *, trained: Iterable[str] | None = None, **fields: Any) -> None:
         super().__init__()
+        kind = f"incontext.torch.{type(self).__name__}"
+        if num_heads is not None and (not isinstance(num_heads, int) or num_heads < 1):
+            raise ValueError(f"{kind}: num_heads is no number of heads (value = {num_heads!r}; needs a whole number from 1 "
+                             "on; the map's own parameters are keywords)")
         names = scoring.parameter_names(self.kind)
-        chosen = names if trained is None else tuple(trained)
+        chosen = names if trained is None else (trained,) if isinstance(trained, str) else tuple(trained)
         for name in chosen:
             if name not in names:
-                raise TypeError(f"incontext.torch.{type(self).__name__}: there is no parameter {name!r} to train (it has "
+                raise TypeError(f"{kind}: there is no parameter {name!r} to train (it has "
                                 f"{', '.join(names) or 'none'})")
         self.map: Map = self.kind(**{name: value for name, value in fields.items() if name not in names})
         for name in names:
             value = torch.as_tensor(fields.get(name, getattr(self.map, name)), dtype=torch.get_default_dtype())
+            if num_heads is not None and value.ndim < 2 and value.numel() not in (1, num_heads):
+                raise ValueError(f"{kind}: wrong number of values of {name} (value = "
+                                 f"{value.numel()}; needs 1 or num_heads = {num_heads})")
             if num_heads is not None:
                 value = value.reshape(-1, 1, 1).expand(num_heads, 1, 1) if value.ndim < 2 else value
             value = value.clone().detach()
@@ -300,13 +307,29 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
 
     On the CPU, without a mask and dropout, attention by Softmax, SSMax and SSA is `incontext.apply.attend` and its
     backward pass, in memory that grows with the number of queries and not with that of pairs. Everything else forms the
-    matrix of weights.
+    matrix of weights. Fused, a product is a score however low it is; by the matrix of weights, one of at most -5000 is
+    taken for a mask, as it is of scores.
     """
     if isinstance(map, _Layer):
         given, chosen = map.values() | (parameters or {}), map.map
     else:
         given, chosen = dict(parameters or {}), map if map is not None else scoring.Softmax()
+    where = "incontext.torch.scaled_dot_product_attention"
+    if not isinstance(chosen, Map):
+        raise TypeError(f"{where}: map is no map (value = {chosen!r}; needs one of incontext.scoring, or a layer of "
+                        "incontext.torch)")
+    if attn_mask is not None and not (attn_mask.dtype == torch.bool or attn_mask.is_floating_point()):
+        raise TypeError(f"{where}: attn_mask is neither True and False nor floating-point numbers (value = "
+                        f"{attn_mask.dtype}; needs attn_mask.bool() for the keys that are seen)")
+    for name, one in (("query", query), ("key", key), ("value", value)):
+        if not one.is_floating_point() or one.dtype != query.dtype:
+            raise TypeError(f"{where}: {name} has another type than query, or one without fractions (value = {one.dtype}; "
+                            "needs one floating-point type for all three)")
     if enable_gqa:
+        for name, one in (("key", key), ("value", value)):
+            if query.shape[-3] % one.shape[-3] != 0:
+                raise ValueError(f"{where}: the heads of {name} do not divide those of query (value = {one.shape[-3]}; "
+                                 f"needs a divisor of {query.shape[-3]})")
         key, value = (one.repeat_interleave(query.shape[-3] // one.shape[-3], -3) for one in (key, value))
     visibility = Visibility.causal if is_causal else Visibility.all
     wide = torch.float64 if query.dtype == torch.float64 else torch.float32

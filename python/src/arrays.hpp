@@ -17,13 +17,13 @@ namespace incontext::python {
 
 /// The array as float32 if it is that or narrower, else as float64; whole numbers become float64. The masked elements of
 /// a masked array (numpy.ma) are those that a function of scores does not see: they become -infinity.
-inline nb::object as_real_array(const nb::object& values) {
+inline nb::object as_real_array(const nb::object& values, double hidden = -std::numeric_limits<double>::infinity()) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   const nb::object masked = numpy.attr("ma");
   nb::object array = numpy.attr("asarray")(values);
   if (nb::isinstance(values, masked.attr("MaskedArray"))) {
-    const nb::object hidden = masked.attr("getmaskarray")(values);
-    array = numpy.attr("where")(hidden, numpy.attr("float32")(-std::numeric_limits<float>::infinity()), array);
+    const nb::object mask = masked.attr("getmaskarray")(values);
+    array = numpy.attr("where")(mask, numpy.attr("float32")(hidden), array);
   }
   const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
   const auto bytes = nb::cast<int>(array.attr("dtype").attr("itemsize"));

@@ -303,6 +303,10 @@ void bind_calibration(nb::module_& core) {
         std::vector<D> row = scores;
         require_at_least("calibration::continued_row", "the number of scores", row.size(), std::size_t{1});
         require_at_least("calibration::continued_row", "needles", needles, I{0});
+        for (const D& score : row) require_finite("calibration::continued_row", "a score", score);
+        require_at_least("calibration::continued_row", "longer", longer,
+                         static_cast<D>(std::min<I>(needles, static_cast<I>(row.size()))));
+        require_positive("calibration::continued_row", "inverse_temperature", inverse_temperature);
         std::sort(row.begin(), row.end(), std::greater<>());
         return calibration::continued_row(row, needles, longer, inverse_temperature);
       },

@@ -3,6 +3,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <stdexcept>
@@ -77,7 +78,10 @@ std::vector<Operand> operands(const nb::list& broadcast, std::size_t dimensions)
 
 }  // namespace
 
-nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs, const Evaluate& function) {
+bool calls_python(nb::handle record) { return nb::isinstance(record, python_class("scoring.Elementwise")); }
+
+nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs, const Evaluate& function,
+                    bool in_threads) {
   if (std::all_of(inputs.begin(), inputs.end(), is_plain_number)) {
     std::vector<double> in(inputs.size()), out(result.size);
     for (std::size_t k = 0; k < in.size(); ++k) in[k] = nb::cast<double>(inputs[k]);
@@ -101,19 +105,21 @@ nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs,
   const std::vector<Operand> views = operands(broadcast, shape.size());
   nb::list outputs;
   std::vector<double> numbers(static_cast<std::size_t>(count) * result.size);
-  for_each_element(count, [&](std::int64_t i) {
-    thread_local std::vector<double> arguments, one;  // an allocation takes longer than the cheapest formula
-    arguments.resize(views.size());
-    one.resize(result.size);
+  constexpr std::size_t most = 64;  // on the stack: an allocation takes longer than the cheapest formula
+  if (views.size() > most || result.size > most) throw std::length_error("incontext: a closed form of over 64 numbers");
+  const auto one_element = [&](std::int64_t i) {
+    std::array<double, most> arguments, one;
     for (std::size_t k = 0; k < views.size(); ++k) {
       std::int64_t offset = 0, rest = i;
       for (std::size_t a = shape.size(); a-- > 0; rest /= shape[a]) offset += rest % shape[a] * views[k].strides[a];
       arguments[k] = views[k].data[offset];
     }
     function(arguments.data(), one.data());
-    for (std::size_t k = 0; k < one.size(); ++k)
+    for (std::size_t k = 0; k < result.size; ++k) {
       numbers[k * static_cast<std::size_t>(count) + static_cast<std::size_t>(i)] = one[k];
-  });
+    }
+  };
+  for_each_element(count, one_element, in_threads);
   if (shape.empty()) return scalar_result(result, {numbers.begin(), numbers.end()});
   for (std::size_t k = 0; k < result.size; ++k) {
     const bool whole = (result.whole >> k & 1U) != 0 || result.is_choice;
@@ -148,6 +154,7 @@ struct Form {
                                .c_str());
     }
     std::vector<nb::object> inputs;
+    bool in_threads = true;
     std::size_t used = arguments.size();
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       const Parameter& parameter = parameters[k];
@@ -155,10 +162,10 @@ struct Form {
       if (k < arguments.size()) {
         if (named)
           throw nb::type_error((name + "() got multiple values for argument '" + parameter.name + "'").c_str());
-        append(inputs, parameter, nb::object(arguments[k]));
+        append(inputs, parameter, nb::object(arguments[k]), in_threads);
       } else if (named) {
         ++used;
-        append(inputs, parameter, nb::object(keywords[parameter.name]));
+        append(inputs, parameter, nb::object(keywords[parameter.name]), in_threads);
       } else if (parameter.fallback) {
         inputs.push_back(nb::float_(*parameter.fallback));
       } else {
@@ -167,7 +174,7 @@ struct Form {
       }
     }
     if (used != arguments.size() + keywords.size()) refuse_unknown(keywords);
-    return evaluate(result, inputs, function);
+    return evaluate(result, inputs, function, in_threads);
   }
 
   /// The records that a parameter may be, as a signature names them.
@@ -180,7 +187,8 @@ struct Form {
   }
 
  private:
-  void append(std::vector<nb::object>& inputs, const Parameter& parameter, const nb::object& value) const {
+  void append(std::vector<nb::object>& inputs, const Parameter& parameter, const nb::object& value,
+              bool& in_threads) const {
     if (parameter.records.empty()) {
       const bool named = parameter.choices != nullptr && nb::isinstance<nb::str>(value);
       if (!named && (value.is_none() || nb::isinstance<nb::str>(value))) {  // of which NumPy would make a number
@@ -195,6 +203,7 @@ struct Form {
       const nb::object type = python_class(parameter.records[kind]);
       if (!nb::isinstance(value, type)) continue;
       const bool several = parameter.records.size() > 1;
+      in_threads = in_threads && !calls_python(value);
       if (several) inputs.push_back(nb::int_(kind));
       const std::size_t end = inputs.size() + parameter.width;
       for (nb::handle field : nb::tuple(type.attr("_numbers"))) inputs.push_back(value.attr(field));

@@ -74,9 +74,14 @@ struct Result {
 /// Writes a result's numbers for one set of arguments.
 using Evaluate = std::function<void(const double* in, double* out)>;
 
-/// Evaluates at every element of the arguments, broadcast together, without the interpreter's lock. Ctrl-C ends it
-/// between two elements.
-nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs, const Evaluate& function);
+/// Whether a record holds functions of Python, which are called in the caller's thread alone: those of its NumPy error
+/// state and of its context.
+bool calls_python(nb::handle record);
+
+/// Evaluates at every element of the arguments, broadcast together, without the interpreter's lock and, unless
+/// `in_threads` is false, in threads. Ctrl-C ends it between two elements.
+nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs, const Evaluate& function,
+                    bool in_threads = true);
 
 namespace detail {
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -59,9 +60,9 @@ class FirstException {
 /// thread for each processor of this process, or as many as OMP_NUM_THREADS says, if there is still work after a
 /// millisecond, so that short loops start none. The threads live for one call only: a pool of OpenMP's would hang in a
 /// process that multiprocessing has forked. Of several exceptions the caller gets the one that a plain loop would have
-/// met. Ctrl-C ends the loop.
+/// met. Ctrl-C ends the loop. With `in_threads` false all is done in this thread.
 template <class Function>
-void for_each_element(std::int64_t count, const Function& function) {
+void for_each_element(std::int64_t count, const Function& function, bool in_threads = true) {
   const nanobind::gil_scoped_release unlocked;
   Interrupts interrupts;
   const auto start = std::chrono::steady_clock::now();
@@ -89,11 +90,13 @@ void for_each_element(std::int64_t count, const Function& function) {
       between();
     }
   };
+  const auto most = in_threads ? std::min<std::int64_t>(omp_get_max_threads(), (count - done + chunk - 1) / chunk) : 1;
   std::vector<std::thread> threads;
-  const auto most = std::min<std::int64_t>(omp_get_max_threads(), (count - done + chunk - 1) / chunk);
+  threads.reserve(static_cast<std::size_t>(most));
   try {
     for (std::int64_t k = 1; k < most; ++k) threads.emplace_back([&work] { work([] {}); });
   } catch (const std::system_error&) {  // fewer threads than processors
+  } catch (const std::bad_alloc&) {
   }
   std::exception_ptr interrupted;
   try {

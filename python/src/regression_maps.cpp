@@ -42,14 +42,15 @@ template <class Function>
 Broadcast over_maps(const Axis& context_length, nb::handle map, const Function& function) {
   std::vector<nb::object> inputs = map_numbers(map);
   inputs.push_back(context_length.values);
-  return {evaluate(result_of<numerics::Quadrature<D>>("laws.Quadrature"), inputs, [&](const double* in, double* out) {
+  const auto at = [&](const double* in, double* out) {
     if (in[4] != std::floor(in[4])) {
       throw_invalid_argument("regression", "context_length is not whole", in[4], "an integer");
     }
     write_numbers(
         with_softmax_map(in[0], in[1], in[2], in[3], [&](const auto& m) { return function(static_cast<I>(in[4]), m); }),
         out);
-  })};
+  };
+  return {evaluate(result_of<numerics::Quadrature<D>>("laws.Quadrature"), inputs, at, !calls_python(map))};
 }
 
 void bind_softmax_errors(Room& room) {

@@ -181,9 +181,10 @@ Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, c
   return {given};
 }
 
-std::vector<double> row_of(const Axis& scores) {
+/// The numbers of one row. Masked elements are `hidden`.
+std::vector<double> row_of(const Axis& numbers, double hidden = -std::numeric_limits<double>::infinity()) {
   const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object array = numpy.attr("asarray")(as_real_array(scores.values), numpy.attr("float64"));
+  const nb::object array = numpy.attr("asarray")(as_real_array(numbers.values, hidden), numpy.attr("float64"));
   const auto view = nb::cast<nb::ndarray<const double, nb::ndim<1>>>(array);
   std::vector<double> row(view.shape(0));
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = view.data()[static_cast<std::int64_t>(i) * view.stride(0)];
@@ -296,7 +297,7 @@ void bind_maps(Room& room) {
   m.def(
       "jacobian_norms",
       [](const Axis& weights) {
-        const std::vector<double> row = row_of(weights);
+        const std::vector<double> row = row_of(weights, 0);
         return to_record("scoring.JacobianNorms", scoring::jacobian_norms(scoring::Row<const double>(row)));
       },
       "weights"_a, nb::sig("def jacobian_norms(weights: numpy.typing.ArrayLike) -> incontext.scoring.JacobianNorms"),
@@ -326,8 +327,8 @@ void bind_row_function(Room& room, const char* name, const char* first, const Ma
       name,
       [make, function](nb::handle map, const Axis& scores) {
         const std::vector<double> row = row_of(scores);
-        std::vector<double> out(row.size());
-        function(make(map), scoring::Row<const double>(row), scoring::Row<double>(out));
+        std::vector<double> out(row.size()), copy;
+        function(make(map), with_masks(scoring::Row<const double>(row), copy), scoring::Row<double>(out));
         return to_array(out, {out.size()});
       },
       nb::arg(first), nb::arg("scores"), room.docs(name));

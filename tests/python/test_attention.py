@@ -57,6 +57,19 @@ def test_the_gradient_is_the_change_of_the_loss(map, visibility):
                                                                            abs=1e-6)
 
 
+@pytest.mark.parametrize("map", [scoring.Softmax(), scoring.Entmax(1.5)], ids=["fused", "by weights"])
+def test_values_may_have_axes_that_queries_and_keys_have_not(map):
+    queries, keys, cotangent = QUERIES[0, 0], KEYS[0, 0], COTANGENT
+    found = apply.attention_gradient(map, queries, keys, VALUES, cotangent)
+    assert found.queries.shape == queries.shape and found.keys.shape == keys.shape
+    each = [apply.attention_gradient(map, queries, keys, VALUES[i, j], cotangent[i, j]) for i in range(2) for j in range(3)]
+    assert abs(found.queries - sum(one.queries for one in each)).max() < 1e-12
+    assert abs(found.keys - sum(one.keys for one in each)).max() < 1e-12
+    assert abs(apply.attend(map, queries, keys, VALUES)[1, 2] - apply.attend(map, queries, keys, VALUES[1, 2])).max() < 1e-14
+    with pytest.raises(ValueError, match=r"axes before the last two do not broadcast .*values \(5, 70, 5\)"):
+        apply.attend(map, QUERIES, KEYS, numpy.zeros((5, 70, 5)))
+
+
 def test_axes_before_the_last_two_broadcast():
     """Keys and values that are shared by the heads have the sum of the heads' gradients."""
     keys, values = KEYS[:, :1], VALUES[:1, :1]

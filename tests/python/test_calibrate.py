@@ -356,7 +356,6 @@ def test_a_verdict_has_its_resolution(scores):
         theory, measured = one.agreement.theory, one.agreement.estimate
         assert one.deviation == pytest.approx(measured.mean / theory - 1)
         assert one.deviation_error == pytest.approx(measured.standard_error / theory)
-        assert one.within - abs(one.deviation) < one.resolution
     few = ic.calibrate(scores[:, :, :12]).head(0, 0)
     text = {plan.result.conclusion for plan in few.plans}
     assert all(re.fullmatch(r"not rejected, .*: too few rows", one) for one in text), text
@@ -467,7 +466,7 @@ def test_each_kind_of_head_gets_its_advice_and_it_holds_in_fresh_longer_rows():
     assert previous.held is None and "do not change" in previous.reason
     for one in (mixing, sink):
         assert one.lengths == [96, 192, 384] and one.inverse_temperature[0] == pytest.approx(1, abs=1e-9)
-        assert one.error < 0.1 < one.next_error or one.error <= one.next_error
+        assert one.error < 0.1 and one.error <= one.next_error
     # Fresh rows of four times the length at the inverse temperature of the advice, and at 1
     longer = heads_of_a_model(8, 384, random)[0, :, :, -16:]
     now = heads_of_a_model(32, 96, random)[0, :, :, -4:]

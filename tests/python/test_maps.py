@@ -77,6 +77,13 @@ def test_functions_of_one_row_do_not_see_a_finite_mask():
     assert divisor == scoring.normsoftmax_divisor(scoring.NormSoftmax(9.0), [0.0, 1.0])
     jacobian = scoring.SSMax(0.4).jacobian([0.0, 1.0, -1e9])
     assert (jacobian[:2, :2] == scoring.SSMax(0.4).jacobian([0.0, 1.0])).all() and (jacobian[2] == 0).all()
+    approximate, ssa = scoring.ApproximateSoftmax(0.7), scoring.SSA(0.9, 2.0)
+    for function, first in ((scoring.approximate_softmax_error, approximate), (scoring.ssa_scale_limit, ssa),
+                            (scoring.approximate_softmax_leading_error, approximate),
+                            (scoring.ssa_softmax_correction, 2.0)):
+        assert (function(first, [0.0, 1.0, -1e9])[:2] == function(first, [0.0, 1.0])).all(), function
+    weights = numpy.ma.array([0.25, 0.75, 0.5], mask=[0, 0, 1])
+    assert scoring.jacobian_norms(weights) == scoring.jacobian_norms([0.25, 0.75, 0.0])
 
 
 @pytest.mark.parametrize("map", MAPS, ids=NAMES)

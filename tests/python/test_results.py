@@ -6,6 +6,7 @@ import pathlib
 import pickle
 import subprocess
 import sys
+import threading
 
 import numpy
 import pytest
@@ -258,6 +259,16 @@ def test_a_map_of_ones_own_has_exact_errors(layer):
     assert ic.regression.softmax_error_isotropic(attention, task, 40, values_alone).value == pytest.approx(
         exact.value, rel=1e-9)
     other = ic.scoring.Elementwise(lambda z: 1.6 * math.asinh(z))
+    inner = numpy.array([10, 20])
+
+    def calls_the_library(z):
+        assert threading.current_thread() is threading.main_thread()
+        ic.laws.needle_weight_annealed(inner, 1.0, 2.0)
+        return b * math.asinh(z)
+
+    lengths = numpy.arange(38, 43)
+    curve = ic.regression.softmax_error_isotropic(attention, task, lengths, ic.scoring.Elementwise(calls_the_library))
+    assert (curve.value == ic.regression.softmax_error_isotropic(attention, task, lengths, values_alone).value).all()
     assert abs(ic.regression.softmax_error_isotropic(attention, task, 40, other).value - exact.value) > 1e-4
 
     def fails(z):

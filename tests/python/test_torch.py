@@ -314,6 +314,24 @@ def test_grouped_queries_and_dropout():
     few = ict.scaled_dot_product_attention(query, key[:, :2], value[:, :2], enable_gqa=True)
     truth = torch.nn.functional.scaled_dot_product_attention(query, key[:, :2], value[:, :2], enable_gqa=True)
     assert abs(few - truth).max() < 1e-14
+    with pytest.raises(TypeError, match="attn_mask is neither .*value = torch.int64"):
+        ict.scaled_dot_product_attention(query, key, value, attn_mask=torch.ones(query.shape[-2], key.shape[-2]).long())
+    with pytest.raises(TypeError, match="query has .*value = torch.int64"):
+        ict.scaled_dot_product_attention(query.long(), key, value)
+    with pytest.raises(TypeError, match="value has .*value = torch.float32"):
+        ict.scaled_dot_product_attention(query, key, value.float())
+    for wrong in (0.43, 0, -1):
+        with pytest.raises(ValueError, match=f"num_heads is no number of heads .value = {wrong};"):
+            ict.SSMax(wrong)
+    assert [name for name, _ in ict.SSMax(trained="scale").named_parameters()] == ["scale"]
+    with pytest.raises(ValueError, match="heads of key do not divide .*value = 3; needs a divisor of 4"):
+        ict.scaled_dot_product_attention(*(torch.zeros(1, heads, 2, 4) for heads in (4, 3, 3)), enable_gqa=True)
+    with pytest.raises(TypeError, match="map is no map .*value = 0.5"):
+        ict.scaled_dot_product_attention(query, key, value, map=0.5)
+    with pytest.raises(ValueError, match="wrong number of values of scale .*value = 2; needs 1 or num_heads = 8"):
+        ict.SSMax(num_heads=8, scale=[1.0, 2.0])
+    with pytest.raises(ValueError, match="temperature"):
+        ict.weights(scoring.SSA(), torch.zeros(2, 3), temperature=math.inf)
     torch.manual_seed(0)
     dropped = ict.scaled_dot_product_attention(query, key, value, dropout_p=0.5)
     assert abs(dropped - ict.scaled_dot_product_attention(query, key, value)).max() > 0.01

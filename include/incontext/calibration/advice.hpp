@@ -98,13 +98,15 @@ inline double sampled_largest_weight(const LongerRows& longer) {
 /// Why a head should be left alone; empty where a quantity can be held.
 inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibration& head) {
   if (!(head.score_stddev >= nearly_equal_score_stddev)) return "its weights are equal, or nearly so: nothing to hold";
-  if (longer.rules.empty()) return "too few rows to try a rule on them";
+  if (longer.rules.empty())
+    return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to try a rule on them";
   const LongerRowRule& best = longer.rules[longer.best];
   if (!(best.error <= largest_rule_error)) {
     return "no rule predicts its longer rows: the best, " + best.name + ", is wrong by " + percent(best.error);
   }
   for (const auto* one : {&best.entropy, &best.largest_weight}) {
-    const double scale = one == &best.entropy ? one->agreement.theory : 1;  // in nats, as the error
+    const double size = std::abs(one->agreement.theory);
+    const double scale = one == &best.entropy && size > 0 ? size : 1;  // in nats, as the error
     const double known = scale * std::max(one->effect.within, one->effect.resolution);
     if (!(known <= statistics::coarsest_resolution)) {
       return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to know: the " + one->quantity +

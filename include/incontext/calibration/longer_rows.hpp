@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -46,13 +47,16 @@ struct RowWeights {
 /// Source    derived: docs/theory/calibration.md#longer-rows; Efron, Annals of Statistics 7 (1979) 1 for the bootstrap.
 /// Shapes    scores: n finite numbers, the needles first
 /// Units     as RowWeights; inverse_temperature in one over those of the scores.
-/// Domain    0 <= needles, n <= longer for a longer row; a shorter one is taken in proportion.
+/// Domain    n >= 1, 0 <= needles, n <= longer for a longer row; a shorter one is taken in proportion.
 /// Limits    needles >= n: the row itself; longer = n: the row itself.
+/// Errors    NaN outside the domain, and where fewer scores than needles are asked for.
 /// Accuracy  1e-12 beside literal rows, and beside the bootstrap: tests/calibration/longer_rows.cpp.
 inline RowWeights continued_row(std::span<const double> scores, std::int64_t needles, double longer,
                                 double inverse_temperature) {
   const auto n = static_cast<std::int64_t>(scores.size());
   const std::int64_t kept = std::min(needles, n);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  if (n < 1 || needles < 0 || !(longer >= static_cast<double>(kept))) return {nan, nan};
   const double highest = *std::max_element(scores.begin(), scores.end());
   const double count = kept < n ? (longer - static_cast<double>(kept)) / static_cast<double>(n - kept) : 1;
   double partition_function = 0, weighted_scores = 0;
@@ -108,7 +112,6 @@ class VisitedRows {
 
   void read() {
     for (prompt_ = 0; prompt_ < prompts_.size(); ++prompt_) {
-      std::vector<VisitedRows*> self{this};
       std::vector<Pass> pass{{this}};
       read_group(prompts_[prompt_], head_groups(prompts_[prompt_]).front(), pass);
     }
@@ -288,18 +291,23 @@ inline std::vector<LongerRowGroup> longer_row_groups(std::span<const ScoreArray>
 
 /// The law of normal rows at the lengths of the groups, to first order in how a group's variance differs from the mean.
 inline std::vector<RowWeights> normal_longer_rows(const std::vector<LongerRowGroup>& groups) {
-  double variance = 0, shortest = groups.front().log_long, longest = shortest;
+  const auto octave = [](const LongerRowGroup& group) {
+    return octave_of(static_cast<std::int64_t>(std::ceil(std::exp(group.log_long))));
+  };
+  double variance = 0;
+  for (const LongerRowGroup& group : groups) variance += group.variance / static_cast<double>(groups.size());
+  std::map<int, NormalRows> laws;  // one per octave of lengths
   for (const LongerRowGroup& group : groups) {
-    variance += group.variance / static_cast<double>(groups.size());
-    shortest = std::min(shortest, group.log_long);
-    longest = std::max(longest, group.log_long);
+    const std::int64_t last = std::int64_t{1} << octave(group);
+    if (!laws.contains(octave(group))) {
+      laws.emplace(octave(group), NormalRows(std::max<std::int64_t>(last / 2, 2), last, std::sqrt(variance)));
+    }
   }
-  const auto last = static_cast<std::int64_t>(std::ceil(std::exp(longest)));
-  const NormalRows law(static_cast<std::int64_t>(std::exp(shortest)), last, std::sqrt(variance));
   std::vector<RowWeights> predicted;
   for (const LongerRowGroup& group : groups) {
     RowStatistics at{};
-    const double u = group.log_long - std::log(std::ldexp(1.0, octave_of(last)));
+    const NormalRows& law = laws.at(octave(group));
+    const double u = group.log_long - std::log(std::ldexp(1.0, octave(group)));
     at[RowStatistic::log_length] = u;
     at[RowStatistic::log_length_squared] = u * u;
     at[RowStatistic::log_length_cubed] = u * u * u;
@@ -339,10 +347,10 @@ inline statistics::Agreement longer_row_agreement(const std::vector<LongerRowGro
 /// Units     as LongerRowRule::error.
 inline constexpr double least_better = 0.01;
 
-/// Predicts the longer half of a head's rows from its shorter rows by every rule. Half of the groups of rows choose the
-/// rule, and the other half judges it. Chosen is the simplest rule, the first in their order, whose error is not larger
+/// Predicts the longer half of a head's rows from its shorter rows by every rule. Every second group of rows chooses
+/// the rule, and the others judge it. Chosen is the simplest rule, the first in their order, whose error is not larger
 /// than the least by more than its standard error (the one-standard-error rule), or by least_better.
-//////
+///
 /// The rules are, in this order: weights that do not change; normal scores of the shorter rows' standard deviation
 /// (NormalRows); and the row's own scores with 0, 1, 2 or 4 needles that stay single (continued_row). Longer rows are
 /// those with more than half of the keys of the longest row of their prompt. Shorter rows are those of earlier queries
@@ -398,10 +406,13 @@ inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const Measure
   const auto& rules = result.rules;
   std::vector<std::size_t> order(rules.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto known = [](const LongerRowRule& rule) {  // the worst, where there is none
+    return rule.choice_error >= 0 ? rule.choice_error : std::numeric_limits<double>::infinity();
+  };
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return rules[a].choice_error < rules[b].choice_error; });
+                   [&](std::size_t a, std::size_t b) { return known(rules[a]) < known(rules[b]); });
   const double enough = rules[order[0]].choice_error + std::max(rules[order[0]].choice_noise, least_better);
-  while (!(rules[result.best].choice_error <= enough)) ++result.best;
+  while (result.best + 1 < rules.size() && !(rules[result.best].choice_error <= enough)) ++result.best;
   result.next = order[result.best == order[0] ? 1 : 0];
   return result;
 }

@@ -22,7 +22,7 @@ struct Effect {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   double deviation = unknown;        ///< measured minus predicted
   double deviation_error = unknown;  ///< its standard error
-  double within = unknown;           ///< the true deviation is at most this, but for one case in 1/level
+  double within = unknown;           ///< a bound on the size of the true deviation, wrong with probability level
   double resolution = unknown;       ///< a true deviation of this size would have been noticed nine times in ten
 };
 
