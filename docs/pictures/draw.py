@@ -2,14 +2,13 @@
 """Draws the pictures of README.md and docs/scaling.md from what the program reports, and takes those of docs/figures.md
 from the notebooks.
 
-docs/pictures/draw.py                       the .svg files from the .json files beside them, the .png files from notebooks/
+docs/pictures/draw.py                       the .svg files from the .json files beside them and from notebooks/
 docs/pictures/draw.py --check               exit 1 if a picture is not what this script draws
 docs/pictures/draw.py --run build/examples  first runs the program there and rewrites the .json files
 
 Needs the standard library only. The gray and the two colors are readable on a white and on a dark background.
 """
 
-import base64
 import json
 import math
 import pathlib
@@ -260,7 +259,7 @@ def notebook_picture(name, cell):
     """The picture that a notebook keeps as the output of a cell."""
     notebook = json.loads((HERE.parents[1] / "notebooks" / f"{name}.ipynb").read_text())
     outputs = [output.get("data", {}) for output in notebook["cells"][cell]["outputs"]]
-    return base64.b64decode("".join(next(data["image/png"] for data in outputs if "image/png" in data)))
+    return "".join(next(data["image/svg+xml"] for data in outputs if "image/svg+xml" in data)).encode()
 
 
 def main(arguments):
@@ -270,7 +269,7 @@ def main(arguments):
             (HERE / f"{name}.json").write_text("{\n" + lines + "\n}\n")
     elif arguments not in ([], ["--check"]):
         sys.exit(__doc__)
-    drawn = {f"{name}.png": notebook_picture(name, cell) for name, cell in NOTEBOOKS.items()}
+    drawn = {f"{name}.svg": notebook_picture(name, cell) for name, cell in NOTEBOOKS.items()}
     for name, (_, draw) in PICTURES.items():
         drawn[f"{name}.svg"] = draw(json.loads((HERE / f"{name}.json").read_text())).encode()
     stale = []
