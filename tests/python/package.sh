@@ -36,7 +36,7 @@ sets=plain
 [ "$newest" = plain ] || sets="plain;$newest"
 tools/bin/pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w wheel \
   -C build-dir="$work/wheel-build" -C build.verbose=true -C cmake.define.INCONTEXT_NATIVE="$INCONTEXT_NATIVE" \
-  -C cmake.define.INCONTEXT_INSTRUCTION_SETS="$sets" sdist 2>&1 | tee wheel.log
+  -C cmake.define.INCONTEXT_INSTRUCTION_SETS="$sets" "$work/sdist" 2>&1 | tee wheel.log
 ! grep -n "warning:" wheel.log
 "$python" -m venv environment
 environment/bin/pip install -q --disable-pip-version-check numpy pytest pytest-xdist mypy tqdm >environment.log 2>&1 ||
