@@ -103,7 +103,7 @@ void bind_flow(nb::module_& m, Room& room) {
           "step", [](Trainer& trainer) { return train_to(trainer, trainer.steps() + 1, nb::none()).front(); },
           "One step, and what it did.")
       .def("__reduce__",
-           [](const Trainer&) -> nb::object {
+           [](const Trainer&) -> nb::tuple {
              throw nb::type_error(
                  "incontext.training.Trainer: a trainer holds its loss, which may be any function, and "
                  "cannot be pickled; save() keeps its state");
