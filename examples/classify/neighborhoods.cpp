@@ -14,8 +14,9 @@ namespace incontext::examples::classify {
 
 namespace {
 
-/// A context serves many queries of the last table, one of the first ones: these are costlier.
+/// How many crowded contexts are kept. Each gives one query in a dense and one in a sparse neighborhood.
 std::int64_t kept_contexts(const ClassifyOptions& o) { return std::max<std::int64_t>(512, o.simulation.trials / 4); }
+/// How many contexts are drawn at most to find them.
 std::int64_t most_tried(const ClassifyOptions& o) { return 16 * kept_contexts(o); }
 constexpr int vertices = 100;
 

@@ -64,7 +64,7 @@ def test_a_score_between_a_score_and_a_mask_is_refused_where_it_matters():
     for map in (scoring.SSMax(), scoring.NormSoftmax(), scoring.MatrixNormSoftmax(), scoring.LinearAttention()):
         with pytest.raises(ValueError, match="too near to the others for a mask .*value = -6000"):
             map(row)
-    assert scoring.Softmax(1000.0)(row)[0, 2] > 0, "a low score is a score where it does not matter"
+    assert scoring.Softmax(1000.0)(row)[0, 2] > 0, "in softmax a low finite score is a score"
     with pytest.raises(ValueError, match="number of visible scores"):
         scoring.SSMax()([-1e9, -1e9])
 
