@@ -7,7 +7,9 @@ set -euo pipefail
 export OMP_WAIT_POLICY=passive OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 folder=$(mktemp -d)
-export OMPI_MCA_orte_tmpdir_base=$folder  # Open MPI makes its session folder without regard for others that start now
+# Open MPI makes its session folder without regard for others that start now: one place for each run, and for each
+# process where Open MPI does not start them together.
+export OMPI_MCA_orte_tmpdir_base=$folder
 trap 'rm -rf "$folder"' EXIT
 failures=0
 
@@ -104,7 +106,12 @@ programs() {
   share x "$program" scores
   refused "a program that divides nothing" 'does not divide its work'
   if command -v mpirun.mpich >/dev/null && mpirun --version | grep -q "Open MPI"; then
-    launch="mpirun.mpich -n 2"
+    cat >"$folder/apart" <<'END'
+export OMPI_MCA_orte_tmpdir_base=$OMPI_MCA_orte_tmpdir_base/apart.$PMI_RANK
+mkdir "$OMPI_MCA_orte_tmpdir_base"
+exec "$@"
+END
+    launch="mpirun.mpich -n 2 sh $folder/apart"
     share x "${plain[@]}"
     refused "the mpirun of another MPI" 'needs the mpirun of this MPI'
   fi
