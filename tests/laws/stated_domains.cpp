@@ -10,7 +10,7 @@
 #include "incontext/classification/two_class_risk.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_row.hpp"
-#include "incontext/laws/gradient_flow.hpp"
+#include "incontext/laws/gradient_sizes.hpp"
 #include "incontext/laws/needle_cross_entropy.hpp"
 #include "incontext/laws/retrieval.hpp"
 #include "incontext/laws/two_group_row.hpp"
