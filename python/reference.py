@@ -94,7 +94,7 @@ def entry(module: str, name: str, value: Any) -> str:
 
 def page(module_name: str, module: Any) -> str:
     """The page of a module."""
-    entries = [entry(module_name, name, getattr(module, name)) for name in sorted(public_names(module), key=str.lower)]
+    entries = [entry(module_name, name, getattr(module, name)) for name in sorted(public_names(module), key=lambda one: (one.lower(), one))]
     return "\n\n".join([f"# incontext.{module_name}", markdown(module.__doc__ or ""), *entries]) + "\n"
 
 
