@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # release.sh WORK [CMAKE-OPTION...]: the source archive of scripts/release. Made twice, from different places and under
-# different settings, it has the same bytes; its checksum is right; it holds the files of the commit; and its headers are
+# different settings, it has the same bytes; its checksum is right, in the recipes, too; it holds the files of the commit; and its headers are
 # configured and installed where there is neither git nor a repository.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
@@ -16,6 +16,9 @@ archive=incontext-$version-source.tar.gz
 (cd / && umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 "$root/scripts/release" -r "$(git -C "$root" rev-parse HEAD)" -o "$work/second" source recipes) >/dev/null
 diff -r "$work/first" "$work/second" || fail "two runs differ"
 (cd "$work/first" && sha256sum --quiet -c SHA256SUMS) || fail "SHA256SUMS does not hold"
+for sum in 256:conda-forge/recipe.yaml 256:spack/package.py 512:vcpkg/ports/incontext/portfile.cmake; do
+  grep -qF "$("sha${sum%:*}sum" "$work/first/$archive" | cut -d' ' -f1)" "$work/first/recipes/${sum#*:}" || fail "${sum#*:} has another checksum"
+done
 
 # a later commit, a tag of another version, and a folder in use
 git clone -q --depth 1 "file://$root" "$work/clone"
