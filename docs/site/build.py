@@ -211,13 +211,17 @@ def reference_names(site):
                 yield ["Reference", member, address, f"{sort} of {room}: {member.replace('_', ' ')}"]
 
 
-def link_reference(site, pages):
-    """In the reference, a section of a page that a description names becomes a link."""
+def finish_reference(root, site, pages):
+    """In the reference, a section of a page that a description names becomes a link. Pages of folders go, which Doxygen
+    names by where on this machine they are, and so does that place."""
+    for folder in (site / "reference").glob("dir_*.html"):
+        folder.unlink()
     named = re.compile(r"(?<![\w/\"])(docs/[\w/]+|CONTRIBUTING)\.md(#[\w-]+)?")
     for file in (site / "reference").glob("*.html"):
         text = file.read_text()
         new = named.sub(lambda match: f'<a href="../{match[1]}.html{match[2] or ""}">{match[0]}</a>' if f"{match[1]}.md" in pages
                         else match[0], text)
+        new = re.sub(r'<a [^>]*href="dir_[^"]*">(.*?)</a>', r"\1", new).replace(f"{root}/", "")
         if new != text:
             file.write_text(new)
 
@@ -260,7 +264,7 @@ def main(step, root, site, *extra):
     for page in pages:
         renderer.page(page)
     renderer.copies()
-    link_reference(site, pages)
+    finish_reference(root, site, pages)
     index = renderer.sections + list(reference_names(site))
     write(site / "assets/index.js", f"searchIndex({json.dumps(index, ensure_ascii=False, separators=(',', ':'))});\n")
     for name in "style.css", "site.js":
