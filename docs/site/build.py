@@ -221,7 +221,7 @@ def finish_reference(root, site, pages):
         text = file.read_text()
         new = named.sub(lambda match: f'<a href="../{match[1]}.html{match[2] or ""}">{match[0]}</a>' if f"{match[1]}.md" in pages
                         else match[0], text)
-        new = re.sub(r'<a [^>]*href="dir_[^"]*">(.*?)</a>', r"\1", new).replace(f"{root}/", "")
+        new = re.sub(r'<a [^>]*href="dir_[^"]*"[^>]*>(.*?)</a>', r"\1", new).replace(f"{root}/", "")
         if new != text:
             file.write_text(new)
 
