@@ -14,12 +14,12 @@ endif()
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(INCONTEXT_DOXYGEN AND INCONTEXT_CMARK_GFM AND INCONTEXT_KATEX AND Python3_Interpreter_FOUND)
   set(_build "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/docs/site/build.py")
+  set(_where "${PROJECT_SOURCE_DIR}" "${INCONTEXT_SITE}" "The ledger of claims=${PROJECT_BINARY_DIR}/ledger.html"
+             "The explorer=${PROJECT_BINARY_DIR}/docs/explorer/explorer.html")
   add_custom_target(docs COMMAND "${CMAKE_COMMAND}" -E rm -rf "${INCONTEXT_SITE}"
-                         COMMAND ${_build} frame "${PROJECT_SOURCE_DIR}" "${INCONTEXT_SITE}"
+                         COMMAND ${_build} frame ${_where}
                          COMMAND "${INCONTEXT_DOXYGEN}" "${PROJECT_BINARY_DIR}/docs/Doxyfile"
                          COMMAND "${CMAKE_COMMAND}" -E env "CMARK_GFM=${INCONTEXT_CMARK_GFM}" "KATEX=${INCONTEXT_KATEX}"
-                                 ${_build} pages "${PROJECT_SOURCE_DIR}" "${INCONTEXT_SITE}"
-                                 "The ledger of claims=${PROJECT_BINARY_DIR}/ledger.html"
-                                 "The explorer=${PROJECT_BINARY_DIR}/docs/explorer/explorer.html"
+                                 ${_build} pages ${_where}
                          COMMENT "The documentation: ${INCONTEXT_SITE}/index.html" VERBATIM)
 endif()

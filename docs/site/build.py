@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Builds the documentation's site from the Markdown pages, with the reference that Doxygen makes inside it.
 
-    build.py frame ROOT SITE      writes the head and foot of Doxygen's pages, SITE/frame/{header,footer}.html
-    build.py pages ROOT SITE [NAME=FILE...]
-                                  writes all pages and the search into SITE, after Doxygen has filled SITE/reference
-                                  where there is Doxygen; a FILE, such as the ledger, becomes a page NAME of the site
-    CMARK_GFM and KATEX name the program cmark-gfm and the folder of KaTeX.
+    build.py frame ROOT SITE [NAME=FILE...]   writes the head and foot of Doxygen's pages, SITE/frame/{header,footer}.html
+    build.py pages ROOT SITE [NAME=FILE...]   writes all pages and the search into SITE, after Doxygen has filled
+                                              SITE/reference where there is Doxygen
+    A FILE that is there, such as the ledger, becomes the page NAME. CMARK_GFM and KATEX in the environment name the program
+    cmark-gfm and the folder of KaTeX.
 
 Pages keep their place in the repository, with .html for .md. A link to a header leads to its page of the reference, one to
 any other file of the repository to a copy of its text. Exit 1: a link of a page leads nowhere; each is printed.
@@ -246,6 +246,9 @@ def broken_links(site):
 def main(step, root, site, *extra):
     root, site = Path(root), Path(site)
     groups = navigation(root)
+    own = [name.partition("=") for name in extra]
+    own = [(title, Path(file)) for title, _, file in own if Path(file).is_file()]
+    groups[0][1].extend((title, file.name) for title, file in own)
     if step == "frame":
         header, footer = framed(groups, "$title", "{content}", up="$relpath^../", head='<script src="$relpath^jquery.js"></script>'
                                 '<script src="$relpath^dynsections.js"></script>').split("{content}")
@@ -254,9 +257,6 @@ def main(step, root, site, *extra):
         return 0
     if not (site / "reference").is_dir():
         groups = groups[:-1]
-    own = [name.partition("=") for name in extra]
-    own = [(title, Path(file)) for title, _, file in own if Path(file).is_file()]
-    groups[0][1].extend((title, file.name) for title, file in own)
     for _, file in own:
         shutil.copyfile(file, site / file.name)
     pages = pages_of(root)
