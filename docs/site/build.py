@@ -59,7 +59,7 @@ def navigation(root):
     entries = lambda names: [(title_of(root / name), name[:-3] + ".html") for name in names]
     return [("", [("incontext", "index.html"), ("Which question, which header", "docs/index.html"), *entries(pages)]),
             ("Derivations", entries(theory)),
-            ("Reference", [("All rooms", "reference/index.html")] + [
+            ("Reference", [("All rooms", "reference/index.html"), ("Headers", "reference/files.html")] + [
                 (title, f"reference/group__{name.replace('_', '__')}.html") for name, title in rooms])]
 
 
