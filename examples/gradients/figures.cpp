@@ -3,8 +3,8 @@
 #include <incontext/laws/frozen_imbalance.hpp>
 #include <incontext/laws/gaussian_asymptotics.hpp>
 #include <incontext/laws/gaussian_row.hpp>
-#include <incontext/laws/gradient_flow.hpp>
-#include <incontext/laws/normsoftmax_gradient_flow.hpp>
+#include <incontext/laws/gradient_sizes.hpp>
+#include <incontext/laws/normsoftmax_gradient_sizes.hpp>
 #include <incontext/scoring/heat_schedule.hpp>
 #include <incontext/statistics/estimate.hpp>
 
@@ -69,8 +69,8 @@ class Figures {
   double tokens() const { return static_cast<double>(options_.simulation.context_length); }
   double dimension() const { return static_cast<double>(options_.simulation.dimension); }
 
-  laws::GradientFlow<double> law(double score_stddev) const {
-    return laws::gradient_flow(laws::gaussian_row(tokens(), score_stddev), score_stddev, dimension());
+  laws::GradientSizes<double> law(double score_stddev) const {
+    return laws::gradient_sizes(laws::gaussian_row(tokens(), score_stddev), score_stddev, dimension());
   }
 
   /// The closed form of the median, where it holds.
@@ -101,7 +101,7 @@ class Figures {
   std::vector<Cell> compared_normsoftmax(double x, const statistics::Estimate& estimate, double effective_trials) {
     const double margin = 6 / std::sqrt(2 * tokens());
     if (x * (1 + margin) < 1 && tokens() >= fewest_tokens_of_own_spread) {
-      const double theory = laws::normsoftmax_gradient_flow(tokens(), dimension()).imbalance;
+      const double theory = laws::normsoftmax_gradient_sizes(tokens(), dimension()).imbalance;
       return run_.judgment.judged_if_enough({theory, theory / (tokens() * tokens())}, estimate, effective_trials);
     }
     const double theory = law(std::max(x, 1.0)).imbalance;
@@ -144,7 +144,7 @@ class Figures {
     const MeasuredGradients measured = run_.simulator.gradients(GradientMap::softmax, score_stddevs);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Point& point = points[i];
-      const auto flow = law(point.score_stddev);
+      const auto sizes = law(point.score_stddev);
       const auto& key = measured.norms.at(i, GradientNorm::key);
       const double carry = key_trials(measured, i);
       std::vector<Cell> cells = point.prefix;
@@ -152,13 +152,13 @@ class Figures {
       std::vector<Cell> more = cells;
       more.insert(more.end(), {Cell(laws::annealed_imbalance(tokens(), point.score_stddev, dimension())),
                                finite(measured.median[i]), frozen_median(point.score_stddev)});
-      add(ratios, std::move(more), run_.judgment.judged_if_enough(flow.imbalance, measured.norms.imbalance(i), carry));
+      add(ratios, std::move(more), run_.judgment.judged_if_enough(sizes.imbalance, measured.norms.imbalance(i), carry));
       control(point.score_stddev, measured.norms.imbalance(i), carry);
       cells.emplace_back("W_V");
-      add(norms, cells, run_.judgment.judged(flow.mean_token, measured.norms.at(i, GradientNorm::value)));
+      add(norms, cells, run_.judgment.judged(sizes.mean_token, measured.norms.at(i, GradientNorm::value)));
       cells.back() = "W_K";
       add(norms, cells,
-          run_.judgment.judged_if_enough(point.score_stddev * point.score_stddev * flow.covariance_isotropic, key,
+          run_.judgment.judged_if_enough(point.score_stddev * point.score_stddev * sizes.covariance_isotropic, key,
                                          carry));
     }
     ratios.notes.push_back(

@@ -1,7 +1,7 @@
 #include "examples/gradients/layer_figures.hpp"
 
 #include <incontext/laws/gaussian_row.hpp>
-#include <incontext/laws/gradient_flow.hpp>
+#include <incontext/laws/gradient_sizes.hpp>
 #include <incontext/laws/two_group_row.hpp>
 #include <incontext/statistics/estimate.hpp>
 
@@ -59,23 +59,23 @@ std::vector<Table> queries_figure(GradientRun& run) {
   for (std::size_t i = 0; i < score_stddevs.size(); ++i) {
     const auto at = [&](QueryGradient which) { return seen.at(i * query_gradients + static_cast<std::size_t>(which)); };
     const double x = score_stddevs[i];
-    const auto flow = laws::gradient_flow(laws::gaussian_row(tokens, x), x, dimension);
-    const double query = laws::query_imbalance(flow, keys);
+    const auto sizes = laws::gradient_sizes(laws::gaussian_row(tokens, x), x, dimension);
+    const double query = laws::query_imbalance(sizes, keys);
     const Estimate by_value =
         root_ratio(at(QueryGradient::query), at(QueryGradient::value), at(QueryGradient::query_by_value));
     const Estimate by_key =
         root_ratio(at(QueryGradient::query), at(QueryGradient::key), at(QueryGradient::query_by_key));
     add(run, table, {o.temperatures[i], x, "W_Q / W_V"}, query, by_value);
-    add(run, table, {o.temperatures[i], x, "W_Q / W_K"}, query / flow.imbalance, by_key);
-    if (x >= 0.5) run.controls.add({"W_Q has W_K's law", x}, 1, query / flow.imbalance, by_key);
+    add(run, table, {o.temperatures[i], x, "W_Q / W_K"}, query / sizes.imbalance, by_key);
+    if (x >= 0.5) run.controls.add({"W_Q has W_K's law", x}, 1, query / sizes.imbalance, by_key);
   }
   const double narrow = score_stddevs.empty() ? 1 : score_stddevs.back();
   if (narrow < 0.5) {
     const std::size_t first = (score_stddevs.size() - 1) * query_gradients;
     const auto at = [&](QueryGradient which) { return seen.at(first + static_cast<std::size_t>(which)); };
-    const auto flow = laws::gradient_flow(laws::gaussian_row(tokens, narrow), narrow, dimension);
+    const auto sizes = laws::gradient_sizes(laws::gaussian_row(tokens, narrow), narrow, dimension);
     run.controls.add({"W_Q / W_V = x sqrt(n / d)", narrow}, narrow * std::sqrt(tokens / dimension),
-                     laws::query_imbalance(flow, keys),
+                     laws::query_imbalance(sizes, keys),
                      root_ratio(at(QueryGradient::query), at(QueryGradient::value), at(QueryGradient::query_by_value)));
   }
   table.notes = {

@@ -2,6 +2,7 @@
 
 #include <incontext/core/contracts.hpp>
 #include <incontext/statistics/agreement.hpp>
+#include <incontext/statistics/effect.hpp>
 #include <incontext/statistics/estimate.hpp>
 #include <incontext/statistics/family_verdict.hpp>
 
@@ -73,8 +74,6 @@ std::string name_of(const Table& table, const std::vector<Cell>& row) {
   }
   return name;
 }
-
-std::string percent(double share) { return (share < 1 ? short_text(100 * share, 2) : fixed(100 * share, 0)) + "%"; }
 
 /// The rows that one reason keeps from a verdict.
 struct RowsOfReason {
@@ -245,8 +244,8 @@ std::string Judgment::headline(std::size_t asked) const {
   text += ", largest |z| " + fixed(entries_[*whole_.farthest].comparison.agreement.excess, 2) + ", bound " +
           fixed(whole_.bound, 2);
   if (!whole_.coarsest) return text + ".";
-  return text + "; a deviation of " + percent(whole_.median_resolution) +
-         " would be detected nine times in ten in the median row, of " + percent(worst_resolution()) +
+  return text + "; a deviation of " + statistics::percent_text(whole_.median_resolution) +
+         " would be detected nine times in ten in the median row, of " + statistics::percent_text(worst_resolution()) +
          " in the worst (" + entries_[*whole_.coarsest].row + ").";
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <incontext/statistics/effect.hpp>
 #include <utility>
 
 #include "examples/support/render.hpp"
@@ -79,7 +80,7 @@ std::string state_text(Role role, State state) {
 
 std::string resolution_text(double resolution) {
   if (!std::isfinite(resolution)) return "";
-  return short_text(100 * resolution, 2) + "%";
+  return statistics::percent_text(resolution);
 }
 
 std::string family_text(const Ledger& ledger) {

@@ -164,8 +164,9 @@ class RowWeights(Record):
     largest_weight: float
 
 
-_NOT_THE_TASK = ("Holding a quantity is not the task: whether the model becomes better by it, only the task's own "
-                 "accuracy in longer rows can say.")
+_NOT_THE_TASK = ("Rules are tried on rows that are twice as long as those that they predict from: for longer rows than "
+                 "that, β is an extrapolation. Holding a quantity is not the task: whether the model becomes better by "
+                 "it, only the task's own accuracy in longer rows can say.")
 
 
 class Advice(Record):

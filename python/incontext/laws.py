@@ -93,7 +93,7 @@ class GaussianRow(Record):
     error_estimate: Any
 
 
-class GradientFlow(Record):
+class GradientSizes(Record):
     mean_token: Any
     covariance_parallel: Any
     covariance_orthogonal: Any

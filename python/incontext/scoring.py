@@ -232,7 +232,7 @@ class MatrixNormSoftmax(Map):
         beside = numpy.broadcast_to(numpy.asarray(given if other is None else other, "float64"), given.shape)
         if other is not None:
             beside = numpy.where(numpy.isfinite(seen), beside, 0.0)
-        function = getattr(_core.scoring, "matrix_normsoftmax_" + operation)
+        function = getattr(_core.scoring, "_matrix_normsoftmax_" + operation)
         found = _each_matrix(lambda z, w: function(self, z, w), seen, beside)
         if out is None:
             return found
@@ -292,7 +292,7 @@ class _Kernel(Record):
     """A function of a query and a key: `kernel(q, k)` is its value."""
 
     def __call__(self, query: Any, key: Any) -> float:
-        found: float = _core.scoring.kernel_value(self, numpy.asarray(query, "float64"), numpy.asarray(key, "float64"))
+        found: float = _core.scoring._kernel_value(self, numpy.asarray(query, "float64"), numpy.asarray(key, "float64"))
         return found
 
 
@@ -343,19 +343,19 @@ class KernelAttention(Record):
     floor: float = 0.0
 
     def __call__(self, queries: Any, keys: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        return _each_matrix(lambda q, k: _core.scoring.kernel_weights(self, q, k, visibility),
+        return _each_matrix(lambda q, k: _core.scoring._kernel_weights(self, q, k, visibility),
                             *(numpy.asarray(one, "float64") for one in (queries, keys)))
 
     def jvp(self, queries: Any, keys: Any, query_direction: Any, key_direction: Any,
             visibility: Visibility | str = Visibility.all) -> Any:
         """The change of the weights along a change of the queries and of the keys."""
         arrays = [numpy.asarray(one, "float64") for one in (queries, keys, query_direction, key_direction)]
-        return _each_matrix(lambda q, k, dq, dk: _core.scoring.kernel_jvp(self, q, k, dq, dk, visibility), *arrays)
+        return _each_matrix(lambda q, k, dq, dk: _core.scoring._kernel_jvp(self, q, k, dq, dk, visibility), *arrays)
 
     def vjp(self, queries: Any, keys: Any, cotangent: Any, visibility: Visibility | str = Visibility.all) -> Any:
         """The gradients of a linear function of the weights, by the queries and by the keys."""
         arrays = [numpy.asarray(one, "float64") for one in (queries, keys, cotangent)]
-        return _each_matrix(lambda q, k, pull: _core.scoring.kernel_vjp(self, q, k, pull, visibility), *arrays)
+        return _each_matrix(lambda q, k, pull: _core.scoring._kernel_vjp(self, q, k, pull, visibility), *arrays)
 
 
 def cosformer(reach: float) -> KernelAttention:
@@ -429,11 +429,11 @@ class HeatSchedule(Record):
 
     def temperature(self, epoch: Any) -> Any:
         """The temperature in an epoch, the first of which is 0."""
-        return _core.scoring.heat_temperature(self, epoch)
+        return _core.scoring._heat_temperature(self, epoch)
 
     def inverse_temperature(self, epoch: Any) -> Any:
         """One over the temperature in an epoch."""
-        return _core.scoring.heat_inverse_temperature(self, epoch)
+        return _core.scoring._heat_inverse_temperature(self, epoch)
 
 
 class ApproximateSoftmaxInfimum(Record):

@@ -270,5 +270,10 @@ class SearchOptions(Record):
 
 
 def at_temperatures(temperatures: Iterable[float], map: MapType) -> list[MapType]:
-    """The map at each of these temperatures, to be simulated on common draws."""
+    """The map at each of these temperatures, to be simulated on common draws.
+
+    >>> from incontext import scoring
+    >>> [one.temperature for one in at_temperatures([1.0, 2.0], scoring.Softmax())]
+    [1.0, 2.0]
+    """
     return [map.replace(temperature=float(temperature)) for temperature in temperatures]  # type: ignore[attr-defined]

@@ -85,11 +85,11 @@ class Agreement(Record):
 
     def resolution(self, bound: float) -> float:
         """The relative deviation that the comparison would reject nine times in ten."""
-        return _core.statistics.agreement_resolution(self, bound)
+        return _core.statistics._agreement_resolution(self, bound)
 
     def verdict(self, bound: float) -> Verdict:
         """What the comparison found when |z| above `bound` is a disagreement."""
-        return _core.statistics.agreement_verdict(self, bound)
+        return _core.statistics._agreement_verdict(self, bound)
 
     def within(self, bound: float) -> bool:
         """Whether the comparison was judged, and |z| is at most `bound`."""

@@ -218,7 +218,7 @@ class _Sequences(Record):
 
     def examples(self, first: int, count: int, length: int = 0) -> SequenceExamples:
         """The sequences `first` to `first + count - 1`; `length` is their number of tokens, 0 for the stream's own."""
-        features, targets, weights, tokens = _core.training.drawn_sequences(self, first, count, length)
+        features, targets, weights, tokens = _core.training._drawn_sequences(self, first, count, length)
         return SequenceExamples(features.reshape(count, tokens, -1), targets.reshape(count, tokens, -1),
                                 weights.reshape(count, tokens))
 
@@ -378,7 +378,7 @@ class ContextTraining(_Sampled):
                  batch: int = 512, seed: int = 1, device: Device | str = Device.automatic, threads: int = 0) -> None:
         self._settings = dict(task=task, map=map, scale=scale, heads=heads, query=query, parameters=parameters,
                               initial_scale=initial_scale, batch=batch, seed=seed, device=device, threads=threads)
-        self._core = _core.training.context_training(**self._settings)
+        self._core = _core.training._context_training(**self._settings)
 
     def heads(self, parameters: Any) -> list[Any]:
         """The matrices of every head that the parameters stand for, as classification.ContextAttention."""
@@ -412,7 +412,7 @@ class RegressionTraining(_Sampled):
         self._settings = dict(task=task, context_length=context_length, map=map, parameters=parameters, fixed=fixed,
                               initial_deviation=initial_deviation, batch=batch, seed=seed, device=device,
                               threads=threads)
-        self._core = _core.training.regression_training(**self._settings)
+        self._core = _core.training._regression_training(**self._settings)
 
     def layer(self, parameters: Any) -> RegressionLayer:
         """The layer that the parameters stand for, and its inverse temperature."""
@@ -466,7 +466,7 @@ class SequenceTraining(_Transformer):
                                       map_parameters=map_parameters, initial_scale=initial_scale, device=device,
                                       threads=threads)
         self._settings = dict(sequences=sequences, maps=maps, heads=heads, **shared)
-        self._core = _core.training.sequence_training(sequences, every, **shared)
+        self._core = _core.training._sequence_training(sequences, every, **shared)
 
     def outputs(self, parameters: Any, features: Any) -> Any:
         """The outputs for sequences x tokens x features."""
@@ -510,7 +510,7 @@ class ReasoningTraining(_Transformer):
                  device: Device | str = Device.automatic, threads: int = 0) -> None:
         self._settings = dict(shape=shape, map=map, initial_stddev=initial_stddev, training_share=training_share,
                               batch=batch, answers=answers, scaling=scaling, seed=seed, device=device, threads=threads)
-        self._core = _core.training.reasoning_training(**self._settings)
+        self._core = _core.training._reasoning_training(**self._settings)
 
     def measure(self, parameters: Any, step: int) -> ReasoningMeasurement:
         """Losses and accuracies on all examples, entropies of the attention, and norms of gradients."""
@@ -543,7 +543,7 @@ class NeedleTraining(_Sampled):
                  device: Device | str = Device.automatic, threads: int = 0) -> None:
         self._settings = dict(lengths=list(lengths), rule=rule, law=law, needle_mean=needle_mean,
                               needle_stddev=needle_stddev, batch=batch, seed=seed, device=device, threads=threads)
-        self._core = _core.training.needle_training(**self._settings)
+        self._core = _core.training._needle_training(**self._settings)
 
     def inverse_temperatures(self, parameters: Any) -> Any:
         """The inverse temperature at each of the lengths."""

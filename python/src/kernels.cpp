@@ -128,14 +128,14 @@ std::pair<Rows, Rows> kernel_vjp(nb::handle map, const Rows& queries, const Rows
 }
 
 void bind_kernels(nb::module_& m) {
-  m.def("kernel_weights", &kernel_weights, "map"_a, "queries"_a, "keys"_a, "visibility"_a,
+  m.def("_kernel_weights", &kernel_weights, "map"_a, "queries"_a, "keys"_a, "visibility"_a,
         "The weights of queries x keys.");
-  m.def("kernel_jvp", &kernel_jvp, "map"_a, "queries"_a, "keys"_a, "query_direction"_a, "key_direction"_a,
+  m.def("_kernel_jvp", &kernel_jvp, "map"_a, "queries"_a, "keys"_a, "query_direction"_a, "key_direction"_a,
         "visibility"_a, "The change of the weights along a change of queries and keys.");
-  m.def("kernel_vjp", &kernel_vjp, "map"_a, "queries"_a, "keys"_a, "cotangent"_a, "visibility"_a,
+  m.def("_kernel_vjp", &kernel_vjp, "map"_a, "queries"_a, "keys"_a, "cotangent"_a, "visibility"_a,
         "The gradients by queries and keys.");
   m.def(
-      "kernel_value",
+      "_kernel_value",
       [](nb::handle kernel, const Point& u, const Point& v) {
         require_same_size("scoring::Kernel", "numbers of a key", v.size(), u.size());
         return with_kernel(kernel, [&]<class Kernel>(const Kernel& one) {
@@ -170,27 +170,27 @@ void bind_matrix_map(nb::module_& m) {
     m.def(name, call, "map"_a, "scores"_a, "other"_a, doc);
   };
   bind(
-      "matrix_normsoftmax_weights",
+      "_matrix_normsoftmax_weights",
       [](const Map& map, const In& scores, const In&, const Out& out) { scoring::weights(map, scores, out); },
       "The weights of a matrix.");
   bind(
-      "matrix_normsoftmax_log_weights",
+      "_matrix_normsoftmax_log_weights",
       [](const Map& map, const In& scores, const In&, const Out& out) { scoring::log_weights(map, scores, out); },
       "The logarithms of the weights of a matrix.");
   bind(
-      "matrix_normsoftmax_derivative",
+      "_matrix_normsoftmax_derivative",
       [](const Map& map, const In& scores, const In&, const Out& out) {
         scoring::derivative(map, scoring::parameter::Temperature{}, scores, out);
       },
       "The derivative of the weights of a matrix by the temperature.");
   bind(
-      "matrix_normsoftmax_jvp",
+      "_matrix_normsoftmax_jvp",
       [](const Map& map, const In& scores, const In& direction, const Out& out) {
         scoring::jvp(map, scores, direction, out);
       },
       "The change of the weights along a change of the scores.");
   bind(
-      "matrix_normsoftmax_vjp",
+      "_matrix_normsoftmax_vjp",
       [](const Map& map, const In& scores, const In& cotangent, const Out& out) {
         scoring::vjp(map, scores, cotangent, out);
       },

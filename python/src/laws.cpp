@@ -63,19 +63,19 @@ void bind_rows(Room& room) {
       },
       {record("map", "scoring.SSA"), noise_count, variance, number("score")}, quadrature);
   room.form(
-      "gradient_flow",
+      "gradient_sizes",
       [](D a, D b, D c, D d, D e, D f, D g, D h, D i, D j, D k, D l, D m, D n, D x, D dimensions) {
-        return laws::gradient_flow(laws::GaussianRow<D>{a, b, c, d, e, f, g, h, i, j, k, l, m, n}, x, dimensions);
+        return laws::gradient_sizes(laws::GaussianRow<D>{a, b, c, d, e, f, g, h, i, j, k, l, m, n}, x, dimensions);
       },
-      {record("row", "laws.GaussianRow"), score_stddev, dimension}, "laws.GradientFlow");
+      {record("row", "laws.GaussianRow"), score_stddev, dimension}, "laws.GradientSizes");
   room.form(
-      "normsoftmax_gradient_flow", [](D n, D d) { return laws::normsoftmax_gradient_flow(n, d); },
-      {row_length, dimension}, "laws.GradientFlow");
+      "normsoftmax_gradient_sizes", [](D n, D d) { return laws::normsoftmax_gradient_sizes(n, d); },
+      {row_length, dimension}, "laws.GradientSizes");
   room.form("query_imbalance",
             [](D a, D b, D c, D d, D e, D keys) {
-              return laws::query_imbalance(laws::GradientFlow<D>{a, b, c, d, e}, keys);
+              return laws::query_imbalance(laws::GradientSizes<D>{a, b, c, d, e}, keys);
             },
-            {record("flow", "laws.GradientFlow"), number("key_dimension")});
+            {record("sizes", "laws.GradientSizes"), number("key_dimension")});
   room.form("annealed_imbalance", [](D n, D x, D d) { return laws::annealed_imbalance(n, x, d); },
             {row_length, score_stddev, dimension});
   room.form("frozen_imbalance_quantile",

@@ -193,11 +193,11 @@ void bind_parabola(Room& room) {
   using P = regression::InverseTemperatureParabola<D>;
   const auto self = record("parabola", parabola);
   const auto temperature = number("temperature");
-  room.form("parabola_error", [](D a, D b, D c, D t) { return P{a, b, c}(t); }, {self, temperature});
-  room.form("parabola_excess", [](D a, D b, D c, D t) { return P{a, b, c}.excess(t); }, {self, temperature});
-  room.form("parabola_minimum", [](D a, D b, D c) { return P{a, b, c}.minimum(); }, {self});
-  room.form("parabola_optimal_temperature", [](D a, D b, D c) { return P{a, b, c}.optimal_temperature(); }, {self});
-  room.form("parabola_has_optimal_temperature",
+  room.form("_parabola_error", [](D a, D b, D c, D t) { return P{a, b, c}(t); }, {self, temperature});
+  room.form("_parabola_excess", [](D a, D b, D c, D t) { return P{a, b, c}.excess(t); }, {self, temperature});
+  room.form("_parabola_minimum", [](D a, D b, D c) { return P{a, b, c}.minimum(); }, {self});
+  room.form("_parabola_optimal_temperature", [](D a, D b, D c) { return P{a, b, c}.optimal_temperature(); }, {self});
+  room.form("_parabola_has_optimal_temperature",
             [](D a, D b, D c) {
               return static_cast<int>(P{a, b, c}.has_optimal_temperature());
             },

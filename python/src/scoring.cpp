@@ -414,11 +414,11 @@ void bind_scoring(nb::module_& core) {
     scoring::validate(made);
     return made;
   };
-  room.form("heat_temperature",
+  room.form("_heat_temperature",
             [=](D a, D b, int n, scoring::HeatShape s, int epoch) { return schedule(a, b, n, s).temperature(epoch); },
             {record("schedule", "scoring.HeatSchedule"), number("epoch")});
   room.form(
-      "heat_inverse_temperature",
+      "_heat_inverse_temperature",
       [=](D a, D b, int n, scoring::HeatShape s, int epoch) { return schedule(a, b, n, s).inverse_temperature(epoch); },
       {record("schedule", "scoring.HeatSchedule"), number("epoch")});
 }

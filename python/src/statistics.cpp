@@ -33,11 +33,11 @@ void bind_statistics(nb::module_& core) {
       },
       "theory"_a, "estimate"_a, room.docs("agree"));
   m.def(
-      "agreement_resolution",
+      "_agreement_resolution",
       [](const statistics::Agreement& agreement, double bound) { return agreement.resolution(bound); }, "agreement"_a,
       "bound"_a, "Agreement.resolution.");
   m.def(
-      "agreement_verdict",
+      "_agreement_verdict",
       [](const statistics::Agreement& agreement, double bound) { return agreement.verdict(bound); }, "agreement"_a,
       "bound"_a, "Agreement.verdict.");
   m.def("confidence_interval", &statistics::confidence_interval, "estimate"_a, "level"_a,

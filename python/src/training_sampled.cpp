@@ -69,7 +69,7 @@ Sampled sampled_regression(const training::RegressionSetting& setting, const Map
 
 void bind_factories(nb::module_& m) {
   m.def(
-      "context_training",
+      "_context_training",
       [](const simulate::SphereTask& task, nb::handle map, D scale, int heads, QueryToken query,
          training::ContextParameters parameters, D initial_scale, I batch, std::uint64_t seed, const nb::object& device,
          int threads) {
@@ -86,7 +86,7 @@ void bind_factories(nb::module_& m) {
       "task"_a, "map"_a, "scale"_a, "heads"_a, "query"_a, "parameters"_a, "initial_scale"_a, "batch"_a, "seed"_a,
       "device"_a, "threads"_a, "What incontext.training.ContextTraining is made of.");
   m.def(
-      "regression_training",
+      "_regression_training",
       [](const regression::LinearTask<D>& task, I context_length, nb::handle map,
          training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed,
          D initial_deviation, I batch, std::uint64_t seed, const nb::object& device, int threads) {
@@ -109,7 +109,7 @@ void bind_factories(nb::module_& m) {
       "task"_a, "context_length"_a, "map"_a, "parameters"_a, "fixed"_a.none(), "initial_deviation"_a, "batch"_a,
       "seed"_a, "device"_a, "threads"_a, "What incontext.training.RegressionTraining is made of.");
   m.def(
-      "needle_training",
+      "_needle_training",
       [](const std::vector<I>& lengths, training::NeedleRule rule, simulate::ScoreLaw law, D needle_mean,
          D needle_stddev, I batch, std::uint64_t seed, const nb::object& device, int threads) {
         const training::NeedleTraining training(

@@ -370,7 +370,7 @@ void bind_transformers(Room& room) {
   nb::module_& m = room.module();
   bind_transformer_class(m);
   m.def(
-      "sequence_training",
+      "_sequence_training",
       [](const nb::object& sequences, const nb::list& maps, int width, int layers, int hidden, int map_parameters,
          training::LayerNorms norms, D initial_scale, I batch, std::uint64_t seed, const nb::object& device,
          int threads) {
@@ -385,7 +385,7 @@ void bind_transformers(Room& room) {
       "sequences"_a, "maps"_a, "width"_a, "layers"_a, "hidden"_a, "map_parameters"_a, "norms"_a, "initial_scale"_a,
       "batch"_a, "seed"_a, "device"_a, "threads"_a, "What incontext.training.SequenceTraining is made of.");
   m.def(
-      "reasoning_training",
+      "_reasoning_training",
       [](const training::ReasoningShape& shape, const nb::object& map, D initial_stddev, D training_share, I batch,
          training::ReasoningAnswers answers, training::GradientScaling scaling, std::uint64_t seed,
          const nb::object& device, int threads) {
@@ -395,7 +395,7 @@ void bind_transformers(Room& room) {
       "shape"_a, "map"_a, "initial_stddev"_a, "training_share"_a, "batch"_a, "answers"_a, "scaling"_a, "seed"_a,
       "device"_a, "threads"_a, "What incontext.training.ReasoningTraining is made of.");
   m.def(
-      "drawn_sequences",
+      "_drawn_sequences",
       [](const nb::object& sequences, std::uint64_t first, I count, I length) {
         const Stream stream = stream_of(sequences);
         require_at_least("training::SequenceStream", "count", count, I{1});

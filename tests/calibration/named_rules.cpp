@@ -63,7 +63,7 @@ TEST_CASE("a rule on one side multiplies the scores once, a rule on both sides t
   // YaRN: its factor on the queries and the keys of one product, and near misses
   const double side = 1 + std::log(16.0) / 10, query = 0.7, key = -1.3;
   const double product = (side * query) * (side * key);
-  CHECK(relative(yarn_inverse_temperature(16) * query * key, product) < 1e-14);
+  CHECK(relative(yarn_inverse_temperature(16.0) * query * key, product) < 1e-14);
   CHECK(relative(deepseek_inverse_temperature(16.0, 1.0) * query * key, product) < 1e-14);
   CHECK_FALSE(relative(side * query * key, product) < 0.1);
   CHECK_FALSE(relative(deepseek_inverse_temperature(16.0, 0.707) * query * key, product) < 0.01);

@@ -1,6 +1,8 @@
 #!/bin/bash
 # Power check of scripts/gpu-check: with programs that stand in for the packed ones, it passes on equal bits and exits 1
-# on a wrong bit, on two programs that fail alike, on a wrong answer and without a GPU.
+# on a wrong bit, on two programs that fail alike, on a wrong answer, out of time and without a GPU. With a PROGRAM, the
+# real one, it also tries that each subcommand understands the arguments that the script has for it.
+#   check.sh [PROGRAM]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
@@ -41,10 +43,27 @@ good; rm "$work/.gpu/bin/incontext-bits-cuda"; expect 1 'bits \| skipped: not pa
 good; program bench-gpu-throughput 'echo "wrong answer: trial"' 'exit 1'; expect 1 'throughput \| FAILED .*wrong answer: trial'
 good; program test_apply_device 'echo "weights FAILED"' 'exit 1'; expect 1 'apply \| FAILED .*weights FAILED'
 rm "$work/.gpu/bin/test_apply_device"
-listed='[ "$1" != --list ] || exec echo gradients'
-good; program incontext-cuda "$listed" 'echo "incontext: there is not enough memory" >&2' 'exit 2'
+helps='[ "${*: -1}" != --help ] || exit 0'
+good; program incontext-cuda "$helps" 'echo "incontext: there is not enough memory" >&2' 'exit 2'
 expect 1 'out-of-memory \| passed' # and its tables, which it has none of, differ
-good; program incontext-cuda "$listed" 'exit 2'; expect 1 'out-of-memory \| FAILED'
+good; program incontext-cuda "$helps" 'exit 2'; expect 1 'out-of-memory \| FAILED'
 rm "$work/.gpu/bin/incontext-cuda"
+good; program incontext-cuda 'exit 2'; expect 1 'train-needle \| skipped: not in this program'
+rm "$work/.gpu/bin/incontext-cuda"
+good; program bench-gpu-throughput 'sleep 60'; INCONTEXT_GPU_SECONDS=5 expect 1 'throughput \| out of time after'
+good; expect 0 passed
+[ "$(ls "$work/out")" = $'gpu-check.md\ngpu-check.tgz' ] || { echo "FAILED: other files: $(ls "$work/out")"; exit 1; }
+tar -tzf "$work/out/gpu-check.tgz" | grep -q bits-waves.log || { echo "FAILED: no log in the archive"; exit 1; }
 good; program gpu_probe 'echo "skipped: no GPU"' 'exit 77'; expect 1 '^no GPU: skipped: no GPU'
+if [ -n "${1:-}" ]; then
+  while read -r words; do
+    code=0
+    # shellcheck disable=SC2086 # the arguments are words
+    "$1" $words --quiet --device openmp --output "$work/table.json" >/dev/null 2>"$work/errors" || code=$?
+    case $code in
+      0 | 1 | 3) ;;
+      *) echo "FAILED: $words ends with exit code $code: $(cat "$work/errors")"; exit 1 ;;
+    esac
+  done < <(bash "$root/scripts/gpu-check" commands)
+fi
 echo "scripts/gpu-check refuses every fault and passes without one"

@@ -12,8 +12,8 @@
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_needle_approximations.hpp"
 #include "incontext/laws/gaussian_row.hpp"
-#include "incontext/laws/gradient_flow.hpp"
-#include "incontext/laws/normsoftmax_gradient_flow.hpp"
+#include "incontext/laws/gradient_sizes.hpp"
+#include "incontext/laws/normsoftmax_gradient_sizes.hpp"
 #include "incontext/laws/retrieval.hpp"
 #include "incontext/laws/retrieval_threshold.hpp"
 #include "incontext/laws/row_moments.hpp"
@@ -72,11 +72,11 @@ TEST_CASE("laws of rows of normal scores take integers as counts", "[laws]") {
   same_for_every_kind(16, [](auto d) {
     return frozen_imbalance_quantile(FrozenLayer<double>{.row_length = 64, .score_stddev = 30, .dimension = d});
   });
-  same_for_every_kind(16, [](auto d) { return gradient_flow(gaussian_row(64, 1.0), 1.0, d).imbalance; });
+  same_for_every_kind(16, [](auto d) { return gradient_sizes(gaussian_row(64, 1.0), 1.0, d).imbalance; });
   same_for_every_kind(64, [](auto n) { return annealed_imbalance(n, 1.0, 16); });
   same_for_every_kind(16, [](auto d) { return annealed_imbalance(64, 1.0, d); });
-  same_for_every_kind(64, [](auto n) { return normsoftmax_gradient_flow(n, 16).imbalance; });
-  same_for_every_kind(16, [](auto d) { return normsoftmax_gradient_flow(64, d).imbalance; });
+  same_for_every_kind(64, [](auto n) { return normsoftmax_gradient_sizes(n, 16).imbalance; });
+  same_for_every_kind(16, [](auto d) { return normsoftmax_gradient_sizes(64, d).imbalance; });
   same_for_every_kind(50, [](auto n) { return ssa_row(scoring::SSA<double>{}, n, 1.0).ipr; });
 }
 

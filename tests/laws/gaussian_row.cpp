@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "incontext/laws/gaussian_asymptotics.hpp"
-#include "incontext/laws/normsoftmax_gradient_flow.hpp"
+#include "incontext/laws/normsoftmax_gradient_sizes.hpp"
 #include "laws/functionals.hpp"
 #include "laws/refusal.hpp"
 #include "laws/sampling.hpp"
@@ -239,7 +239,7 @@ TEST_CASE("a row as long as the scalar's range allows is right, and a longer one
   }
   for (const double n : {4e72, 1e75, 1e85, 1e100, 1e154, 1e300}) {
     CHECK(refuses([n] { gaussian_row(n, 1.0); }, {"gaussian_row", "row_length", "too large", "3.5"}));
-    CHECK(refuses([n] { normsoftmax_gradient_flow(n, 8); }, {"row_length", "too large"}));
+    CHECK(refuses([n] { normsoftmax_gradient_sizes(n, 8); }, {"row_length", "too large"}));
   }
   CHECK(refuses([] { gaussian_row(3e7f, 1.0f); }, {"row_length", "too large"}));  // a float has a shorter range
 }

@@ -10,7 +10,7 @@
 #include "incontext/classification/two_class_risk.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_row.hpp"
-#include "incontext/laws/gradient_flow.hpp"
+#include "incontext/laws/gradient_sizes.hpp"
 #include "incontext/laws/needle_cross_entropy.hpp"
 #include "incontext/laws/retrieval.hpp"
 #include "incontext/laws/two_group_row.hpp"
@@ -68,9 +68,9 @@ TEST_CASE("high dimensions are computed at once or refused", "[classification][d
 
 TEST_CASE("rules of calibration refuse what is no length, temperature or weight", "[calibration][domain]") {
   using namespace calibration;
-  CHECK(names(message_of([] { yarn_inverse_temperature(-1); }), "factor", "-1"));
+  CHECK(names(message_of([] { yarn_inverse_temperature(-1.0); }), "factor", "-1"));
   CHECK(names(message_of([] { yarn_inverse_temperature(std::numeric_limits<double>::quiet_NaN()); }), "factor"));
-  CHECK(!(yarn_inverse_temperature(1) < 1));
+  CHECK(!(yarn_inverse_temperature(1.0) < 1));
   CHECK(names(message_of([] { nearest_ssmax({100, -5}, {1, 2}); }), "length", "-5"));
   CHECK(names(message_of([] {
                 nearest_ssmax({100, 200}, {1, std::numeric_limits<double>::infinity()});

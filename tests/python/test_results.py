@@ -53,9 +53,9 @@ def test_functions_broadcast_over_arrays():
 
 def test_records_broadcast_and_errors_take_axes(layer):
     row = ic.laws.gaussian_row(1000, numpy.array([0.5, 1.0, 3.0]))
-    flow = ic.laws.gradient_flow(row, numpy.array([0.5, 1.0, 3.0]), 64)
-    assert flow.imbalance.shape == (3,)
-    assert flow.imbalance[2] == ic.laws.gradient_flow(ic.laws.gaussian_row(1000, 3.0), 3.0, 64).imbalance
+    sizes = ic.laws.gradient_sizes(row, numpy.array([0.5, 1.0, 3.0]), 64)
+    assert sizes.imbalance.shape == (3,)
+    assert sizes.imbalance[2] == ic.laws.gradient_sizes(ic.laws.gaussian_row(1000, 3.0), 3.0, 64).imbalance
     attention, task = layer
     lengths = numpy.array([10, 20, 40])
     error = ic.regression.generalization_error(attention, task, lengths)

@@ -128,4 +128,17 @@ TEST_CASE("a verdict is said in words with its resolution", "[statistics]") {
   CHECK(said(1, 0.1, 1) == "not judged: fewer than two trials were run");
 }
 
+TEST_CASE("a share in percent has two digits, or all of a whole number", "[statistics]") {
+  using incontext::statistics::percent_text;
+  CHECK(percent_text(0.00812345) == "0.81%");
+  CHECK(percent_text(0.099) == "9.9%");
+  CHECK(percent_text(0.9949) == "99%");
+  CHECK(percent_text(0.9951) == "100%");
+  CHECK(percent_text(123.456) == "12346%");
+  CHECK(percent_text(9999.994) == "999999%");
+  CHECK(percent_text(12345.6) == "1.2e+06%");
+  CHECK(percent_text(0) == "0%");
+  CHECK(percent_text(INFINITY) == "inf%");
+}
+
 }  // namespace effect_test

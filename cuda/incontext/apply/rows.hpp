@@ -116,7 +116,9 @@ struct ApplyToRow {
   MatrixView<const T> other;  // direction or cotangent; the scores again where there is none
   MatrixView<T> out;
   VisibleKeys visible;
-  bool folded;                      // long and short rows of a causal mask alternate, so that threads get equal shares
+  // Long and short rows of a causal mask alternate, so that a CPU's threads get equal shares. On a GPU neighboring rows
+  // of about the same length run together, and a short one beside a long one would wait for it.
+  bool folded;
   std::uint8_t* is_left = nullptr;  // which rows sixteen threads leave to one
 
   INCONTEXT_HD void operator()(std::int64_t index) const {
@@ -189,7 +191,8 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
     const Input<System, T> read_other(has_other ? other : MatrixView<const T>(), order);
     const Output<System, T> written(out, order);
     const Counts<System> counts(options, scores.rows, scores.columns);
-    const bool folded = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
+    const bool is_causal = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
+    const bool folded = is_causal && System::lanes > 1;
     const ApplyToRow<Map, Work> apply{
         map, read.grid(), has_other ? read_other.grid() : read.grid(), written.grid(), counts.keys(), folded};
     for_each_row<System, shares_rows<System, Map>>(scores.rows, simulate::detail::workers_of(options), apply);

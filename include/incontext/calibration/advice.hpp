@@ -79,12 +79,6 @@ inline double own_scores_temperature(const std::vector<std::vector<double>>& sam
 
 namespace detail {
 
-inline std::string percent(double relative) {
-  const double percent = 100 * relative;
-  const bool has_decimals = percent < 9.95;
-  return short_text(has_decimals ? percent : std::round(percent), has_decimals ? 2 : 6) + "%";
-}
-
 /// The mean largest weight of the sampled rows.
 inline double sampled_largest_weight(const LongerRows& longer) {
   double mean = 0;
@@ -102,7 +96,8 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
     return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to try a rule on them";
   const LongerRowRule& best = longer.rules[longer.best];
   if (!(best.error <= largest_rule_error)) {
-    return "no rule predicts its longer rows: the best, " + best.name + ", is wrong by " + percent(best.error);
+    return "no rule predicts its longer rows: the best, " + best.name + ", is wrong by " +
+           statistics::percent_text(best.error);
   }
   for (const auto* one : {&best.entropy, &best.largest_weight}) {
     const double size = std::abs(one->agreement.theory);
@@ -111,7 +106,7 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
     if (!(known <= statistics::coarsest_resolution)) {
       return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to know: the " + one->quantity +
              " by the best rule, " + best.name + ", may be wrong by " +
-             (one == &best.entropy ? short_text(known, 2) + " nats" : percent(known));
+             (one == &best.entropy ? short_text(known, 2) + " nats" : statistics::percent_text(known));
     }
   }
   if (best.law == LongerRowLaw::unchanged_weights) return "its weights do not change when rows become longer";
@@ -154,10 +149,10 @@ inline Advice advise(const LongerRows& longer, const HeadCalibration& head, cons
     advice.reason = "a needle's gap was given, and its competitors are normal scores";
   } else if (largest >= half) {
     advice.held = Held::largest_weight;
-    advice.reason = "one key has " + detail::percent(largest) + " of the weight";
+    advice.reason = "one key has " + statistics::percent_text(largest) + " of the weight";
   } else {
     advice.held = Held::entropy;
-    advice.reason = "many keys share the weight, of which the first has " + detail::percent(largest);
+    advice.reason = "many keys share the weight, of which the first has " + statistics::percent_text(largest);
   }
   if (is_normal) {
     const HeadScores<double> scores{.score_stddev = head.score_stddev, .gap = gap.value_or(0)};

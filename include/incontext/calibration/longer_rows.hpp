@@ -7,13 +7,13 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "incontext/calibration/detail/measured_rows.hpp"
+#include "incontext/calibration/continued_row.hpp"
+#include "incontext/calibration/detail/longer_row_groups.hpp"
 #include "incontext/calibration/head_measurement.hpp"
 #include "incontext/calibration/judged_quantity.hpp"
 #include "incontext/calibration/normal_row.hpp"
@@ -21,53 +21,6 @@
 /// What a head's weights will be in longer rows, predicted in several ways from its shorter rows, and which way is
 /// right.
 namespace incontext::calibration {
-
-/// The entropy and the largest weight of a row.
-///
-/// Units     entropy in nats, largest_weight dimensionless.
-struct RowWeights {
-  double entropy = 0;
-  double largest_weight = 0;
-};
-
-/// The weights of a row that becomes longer: its highest scores, the needles, stay single, and every other score
-/// recurs.
-///
-/// \f[ H = \log Z - \frac1Z \sum_j c_j w_j \beta (z_j - z_{\max}),\quad a_{\max} = \frac1Z,\quad Z = \sum_j c_j w_j,\quad
-///     w_j = e^{\beta (z_j - z_{\max})},\quad c_j = \frac{m - k}{n - k}\ \text{or, for the $k$ highest, } 1 \f]
-///
-/// m is `longer`, k is `needles`, n the number of scores. c_j is the mean number of times that score j occurs in a row
-/// of m scores, k of which are the needles and the others are drawn from the rest of the row with replacement (the
-/// bootstrap). Where many scores share the weight, the law of large numbers makes the mean weights of such rows those
-/// of the mean counts. The tail of the scores does not grow: in rows of normal scores the law of normal rows is better.
-///
-///     const std::vector<double> row{5, 0.2, -1, 0.3};
-///     const auto weights = calibration::continued_row(row, 1, 16, 1.0);   // one needle, and 15 scores like the others
-///
-/// Source    derived: docs/theory/calibration.md#longer-rows; Efron, Annals of Statistics 7 (1979) 1 for the bootstrap.
-/// Shapes    scores: n finite numbers, the needles first
-/// Units     as RowWeights; inverse_temperature in one over those of the scores.
-/// Domain    n >= 1, 0 <= needles, n <= longer for a longer row; a shorter one is taken in proportion.
-/// Limits    needles >= n: the row itself; longer = n: the row itself.
-/// Errors    NaN outside the domain, and where fewer scores than needles are asked for.
-/// Accuracy  1e-12 beside literal rows, and beside the bootstrap: tests/calibration/longer_rows.cpp.
-inline RowWeights continued_row(std::span<const double> scores, std::int64_t needles, double longer,
-                                double inverse_temperature) {
-  const auto n = static_cast<std::int64_t>(scores.size());
-  const std::int64_t kept = std::min(needles, n);
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  if (n < 1 || needles < 0 || !(longer >= static_cast<double>(kept))) return {nan, nan};
-  const double highest = *std::max_element(scores.begin(), scores.end());
-  const double count = kept < n ? (longer - static_cast<double>(kept)) / static_cast<double>(n - kept) : 1;
-  double partition_function = 0, weighted_scores = 0;
-  for (std::int64_t j = 0; j < n; ++j) {
-    const double below = inverse_temperature * (scores[static_cast<std::size_t>(j)] - highest);
-    const double weight = (j < kept ? 1 : count) * std::exp(below);
-    partition_function += weight;
-    weighted_scores += weight * below;
-  }
-  return {std::log(partition_function) - weighted_scores / partition_function, 1 / partition_function};
-}
 
 /// The ways in which longer rows are predicted; of own_scores there is one for each number of needles.
 enum class LongerRowLaw { normal_scores, own_scores, unchanged_weights };
@@ -97,197 +50,10 @@ struct LongerRows {
   std::size_t best = 0;                   ///< the rule that the first half of the groups chooses
   std::size_t next = 0;                   ///< of the others, the one with the least error in that half
   bool rows_grow = false;                 ///< whether the shorter rows are those of earlier queries, not cut ones
-  std::vector<std::vector<double>> sample =
-      {};  ///< at most 64 of the longer rows, the scores of each in descending order
+  std::vector<std::vector<double>> sample = {};  ///< at most 64 of the longer rows, each in descending order
 };
 
 namespace detail {
-
-/// Gives the visible scores of every row of a head to visit(prompt, row), times the inverse temperature.
-template <class Visit>
-class VisitedRows {
- public:
-  VisitedRows(std::span<const ScoreArray> prompts, const MeasurementOptions& options, const Visit& visit)
-      : prompts_(prompts), options_(options), visit_(visit) {}
-
-  void read() {
-    for (prompt_ = 0; prompt_ < prompts_.size(); ++prompt_) {
-      std::vector<Pass> pass{{this}};
-      read_group(prompts_[prompt_], head_groups(prompts_[prompt_]).front(), pass);
-    }
-  }
-
- private:
-  struct Pass {
-    VisitedRows* rows;
-    void add(std::int64_t query, std::span<double> row) { rows->add(query, row); }
-  };
-
-  void add(std::int64_t query, std::span<double> row) {
-    if (options_.poll) options_.poll();
-    const ScoreArray& scores = prompts_[prompt_];
-    if (options_.causal) row = row.first(static_cast<std::size_t>(query + 1 + scores.keys() - scores.queries()));
-    row = row.first(static_cast<std::size_t>(keep_visible(row).count));
-    for (double& score : row) score *= options_.inverse_temperature;
-    visit_(prompt_, row);
-  }
-
-  std::span<const ScoreArray> prompts_;
-  const MeasurementOptions& options_;
-  const Visit& visit_;
-  std::size_t prompt_ = 0;
-};
-
-template <class Visit>
-void visit_rows(std::span<const ScoreArray> prompts, const MeasurementOptions& options, const Visit& visit) {
-  VisitedRows<Visit>(prompts, options, visit).read();
-}
-
-/// The numbers of needles that are tried. If every score is one, the weights do not change.
-inline constexpr std::int64_t needle_counts[] = {std::numeric_limits<std::int64_t>::max(), 0, 1, 2, 4};
-inline constexpr std::size_t most_needles = 4;
-inline constexpr std::size_t own_rules = std::size(needle_counts);
-
-/// Means over the rows of a group: one prompt, or one batch of the rows of the only prompt.
-struct LongerRowGroup {
-  std::int64_t short_rows = 0, long_rows = 0;
-  double log_short = 0, log_long = 0;  ///< of the lengths
-  double variance = 0;                 ///< of the shorter rows
-  RowWeights measured = {};
-  RowWeights predicted[own_rules] = {};
-};
-
-inline void put_needles_first(std::vector<double>& row, std::size_t count) {
-  const auto middle = row.begin() + static_cast<std::ptrdiff_t>(std::min(count, row.size()));
-  std::partial_sort(row.begin(), middle, row.end(), std::greater<>());
-}
-
-inline void add(RowWeights& sum, const RowWeights& row) {
-  sum.entropy += row.entropy;
-  sum.largest_weight += row.largest_weight;
-}
-
-inline void divide(RowWeights& sum, std::int64_t count) {
-  sum.entropy /= static_cast<double>(count);
-  sum.largest_weight /= static_cast<double>(count);
-}
-
-/// Which rows of each prompt are long and which are short, and the group of each.
-struct LongerRowPlan {
-  static constexpr std::int64_t none = -1;
-  bool rows_grow = false;
-  std::vector<std::vector<std::int64_t>> long_group, short_group;  ///< by prompt and row
-  std::size_t groups = 0;
-  std::vector<std::int64_t> sampled;  ///< numbers of long rows in the order in which they are read
-};
-
-/// Long rows have more than half of the length of the longest row of their prompt. Short ones have a quarter to a half
-/// of it. Where these are fewer than a quarter of the long ones, the first halves of the long rows are taken for them.
-inline LongerRowPlan longer_row_plan(const std::vector<std::vector<std::int64_t>>& lengths) {
-  constexpr std::int64_t most_batches = 32, most_sampled = 64, least_length = 4;
-  LongerRowPlan plan;
-  std::vector<std::pair<std::size_t, std::size_t>> long_rows, short_rows;  // prompt and row
-  for (std::size_t p = 0; p < lengths.size(); ++p) {
-    const std::int64_t longest = lengths[p].empty() ? 0 : *std::max_element(lengths[p].begin(), lengths[p].end());
-    for (std::size_t i = 0; i < lengths[p].size(); ++i) {
-      const std::int64_t n = lengths[p][i];
-      if (2 * n > longest && n >= 2 * least_length) long_rows.emplace_back(p, i);
-      if (2 * n <= longest && 4 * n > longest && n >= least_length) short_rows.emplace_back(p, i);
-    }
-    plan.long_group.emplace_back(lengths[p].size(), LongerRowPlan::none);
-    plan.short_group.emplace_back(lengths[p].size(), LongerRowPlan::none);
-  }
-  plan.rows_grow = 4 * short_rows.size() >= long_rows.size();
-  if (!plan.rows_grow) short_rows = long_rows;
-  const auto shorter = [&](const auto& a, const auto& b) {
-    return lengths[a.first][a.second] < lengths[b.first][b.second];
-  };
-  if (lengths.size() == 1) {  // batches of rows of about the same length
-    std::stable_sort(long_rows.begin(), long_rows.end(), shorter);
-    std::stable_sort(short_rows.begin(), short_rows.end(), shorter);
-  }
-  plan.groups = lengths.size() > 1
-                    ? lengths.size()
-                    : std::min({static_cast<std::size_t>(most_batches), short_rows.size(), long_rows.size()});
-  for (const auto& [rows, groups] : {std::pair(&long_rows, &plan.long_group), {&short_rows, &plan.short_group}}) {
-    for (std::size_t i = 0; i < rows->size(); ++i) {
-      const auto& [p, row] = (*rows)[i];
-      (*groups)[p][row] = static_cast<std::int64_t>(lengths.size() > 1 ? p : i * plan.groups / rows->size());
-    }
-  }
-  const auto count = static_cast<std::int64_t>(long_rows.size());
-  for (std::int64_t i = 0; i < std::min(count, most_sampled); ++i) {
-    plan.sampled.push_back(i * count / std::min(count, most_sampled));
-  }
-  return plan;
-}
-
-/// The means of the groups that have both long and short rows, and the sample of long rows.
-inline std::vector<LongerRowGroup> longer_row_groups(std::span<const ScoreArray> prompts,
-                                                     const MeasurementOptions& options, LongerRows& result) {
-  std::vector<std::vector<std::int64_t>> lengths(prompts.size());
-  visit_rows(prompts, options, [&](std::size_t prompt, std::span<double> row) {
-    lengths[prompt].push_back(static_cast<std::int64_t>(row.size()));
-  });
-  const LongerRowPlan plan = longer_row_plan(lengths);
-  result.rows_grow = plan.rows_grow;
-  std::vector<LongerRowGroup> groups(plan.groups);
-  // lengths first, which say how much longer a group's rows become
-  for (std::size_t p = 0; p < prompts.size(); ++p) {
-    for (std::size_t i = 0; i < lengths[p].size(); ++i) {
-      const double length = static_cast<double>(lengths[p][i]);
-      if (const auto g = plan.long_group[p][i]; g >= 0) {
-        LongerRowGroup& group = groups[static_cast<std::size_t>(g)];
-        ++group.long_rows;
-        group.log_long += std::log(length);
-      }
-      if (const auto g = plan.short_group[p][i]; g >= 0) {
-        LongerRowGroup& group = groups[static_cast<std::size_t>(g)];
-        ++group.short_rows;
-        group.log_short += std::log(plan.rows_grow ? length : std::floor(length / 2));
-      }
-    }
-  }
-  for (LongerRowGroup& group : groups) {
-    group.log_long /= static_cast<double>(group.long_rows);
-    group.log_short /= static_cast<double>(group.short_rows);
-  }
-  std::vector<std::size_t> next(prompts.size(), 0);
-  std::int64_t long_rows = 0;
-  std::vector<double> short_row;
-  visit_rows(prompts, options, [&](std::size_t prompt, std::span<double> row) {
-    const std::size_t i = next[prompt]++;
-    if (const auto g = plan.short_group[prompt][i]; g >= 0) {
-      LongerRowGroup& group = groups[static_cast<std::size_t>(g)];
-      const auto used = plan.rows_grow ? row : row.first(row.size() / 2);
-      short_row.assign(used.begin(), used.end());
-      const double n = static_cast<double>(short_row.size());
-      const double mean = std::accumulate(short_row.begin(), short_row.end(), 0.0) / n;
-      double squares = 0;
-      for (const double score : short_row) squares += (score - mean) * (score - mean);
-      group.variance += squares / (n - 1);
-      put_needles_first(short_row, most_needles);
-      const double longer = n * std::exp(group.log_long - group.log_short);
-      for (std::size_t rule = 0; rule < own_rules; ++rule) {
-        add(group.predicted[rule], continued_row(short_row, needle_counts[rule], longer, 1));
-      }
-    }
-    if (const auto g = plan.long_group[prompt][i]; g >= 0) {
-      add(groups[static_cast<std::size_t>(g)].measured, continued_row(row, 0, static_cast<double>(row.size()), 1));
-      if (std::binary_search(plan.sampled.begin(), plan.sampled.end(), long_rows++)) {
-        result.sample.emplace_back(row.begin(), row.end());
-        put_needles_first(result.sample.back(), row.size());
-      }
-    }
-  });
-  std::erase_if(groups, [](const LongerRowGroup& group) { return group.short_rows == 0 || group.long_rows == 0; });
-  for (LongerRowGroup& group : groups) {
-    divide(group.measured, group.long_rows);
-    group.variance /= static_cast<double>(group.short_rows);
-    for (RowWeights& one : group.predicted) divide(one, group.short_rows);
-  }
-  return groups;
-}
 
 /// The law of normal rows at the lengths of the groups, to first order in how a group's variance differs from the mean.
 inline std::vector<RowWeights> normal_longer_rows(const std::vector<LongerRowGroup>& groups) {
@@ -367,8 +133,9 @@ inline constexpr double least_better = 0.01;
 /// Accuracy  heads that are made by each rule choose it: tests/calibration/longer_rows.cpp.
 inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const MeasurementOptions& options = {}) {
   constexpr std::size_t least_groups = 8;
-  LongerRows result;
-  const auto groups = detail::longer_row_groups(prompts, options, result);
+  detail::LongerRowGroups read = detail::longer_row_groups(prompts, options);
+  const std::vector<detail::LongerRowGroup>& groups = read.groups;
+  LongerRows result{.rows_grow = read.rows_grow, .sample = std::move(read.sample)};
   if (groups.size() < least_groups) return result;
   const auto add_rule = [&](std::string name, LongerRowLaw law, std::int64_t needles,
                             const std::vector<RowWeights>& predicted) {

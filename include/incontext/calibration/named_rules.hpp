@@ -9,8 +9,8 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 
-/// The temperature rules of deployed models, and of a paper, by name, each as one inverse temperature: the factor on the scores
-/// q.k / sqrt(d) before softmax. A rule that multiplies the queries alone is that factor; one that multiplies queries
+/// The temperature rules of deployed models, and of papers, by name, each as one inverse temperature: the factor on the
+/// scores q.k / sqrt(d) before softmax. A rule that multiplies the queries alone is that factor; one that multiplies queries
 /// and keys is its square. `row_length` is the number of keys that a query sees, itself included, so that a query at
 /// position p, counted from 0, has p + 1.
 namespace incontext::calibration {
@@ -163,7 +163,7 @@ T longrope_inverse_temperature(const T& factor, const Count<T>& trained_length) 
 ///
 /// \f[ \beta = (0.1\, m \ln s + 1)^2 \f]
 ///
-/// It multiplies the scores, and is one number per model. m = 1 is YaRN's own (yarn_inverse_temperature).
+/// It multiplies the scores, and is one number per model. m = 1 is YaRN's own, yarn_inverse_temperature.
 ///
 /// Source    github.com/deepseek-ai/DeepSeek-V3, inference/model.py (MLA.__init__, `softmax_scale`); there it is for
 ///           models whose rows were made longer, and 1 for others.
@@ -181,6 +181,24 @@ T deepseek_inverse_temperature(const T& factor, const T& mscale) {
   if (!(factor > T(1))) return T(1);
   const T root = T(1) + mscale * log(factor) / T(10);
   return root * root;
+}
+
+/// YaRN's inverse temperature for rows `factor` times as long as in training.
+///
+/// \f[ \beta = (0.1 \ln s + 1)^2 \f]
+///
+/// Source    arXiv 2309.00071 eq. 22, which has sqrt(1/t) = 0.1 ln(s) + 1 for the softmax of q.k / (t sqrt d).
+/// Units     dimensionless.
+/// Domain    factor >= 1.
+/// Limits    factor = 1: 1.
+/// Errors    std::invalid_argument for factor below 1; std::domain_error if it is not finite.
+/// Accuracy  8 eps: tests/calibration/named_rules.cpp.
+template <Real T>
+T yarn_inverse_temperature(const T& factor) {
+  constexpr auto where = "calibration::yarn_inverse_temperature";
+  require_finite(where, "factor", factor);
+  require_at_least(where, "factor", factor, T(1));
+  return deepseek_inverse_temperature(factor, T(1));
 }
 
 /// Adaptive temperature: the inverse temperature of a row as a polynomial of the entropy H that its weights have at 1.

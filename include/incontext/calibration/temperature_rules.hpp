@@ -64,24 +64,6 @@ inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& len
   return {product / square, beta_mean - product / square * (log_mean + std::log(first))};
 }
 
-/// YaRN's inverse temperature for rows `factor` times as long as in training.
-///
-/// \f[ \beta = (0.1 \ln s + 1)^2 \f]
-///
-/// Source    arXiv 2309.00071 eq. 22, which has sqrt(1/t) = 0.1 ln(s) + 1 for the softmax of q.k / (t sqrt d).
-/// Units     dimensionless.
-/// Domain    factor >= 1.
-/// Limits    factor = 1: 1.
-/// Errors    std::invalid_argument for factor below 1; std::domain_error if it is not finite.
-/// Accuracy  4 eps: tests/calibration/temperature_rules.cpp.
-inline double yarn_inverse_temperature(double factor) {
-  constexpr auto where = "calibration::yarn_inverse_temperature";
-  require_finite(where, "factor", factor);
-  require_at_least(where, "factor", factor, 1.0);
-  const double root = 0.1 * std::log(factor) + 1;
-  return root * root;
-}
-
 /// NormSoftmax's inverse temperature for scores as softmax gets them: one over their standard deviation, capped at 1.
 ///
 /// \f[ \beta = \frac{1}{\min(\sigma, 1)} \f]
@@ -192,7 +174,7 @@ inline std::vector<TemperatureRule> temperature_rules(Held held, const HeadScore
   };
   const auto trained = static_cast<double>(lengths.front());
   add("unchanged", [](double) { return 1.0; });
-  add("log n", [=](double n) { return std::log(n) / std::log(trained); });
+  add("log n", [=](double n) { return qwen_inverse_temperature<double>(n, trained); });
   const auto add_absent = [&](const std::string& name, const std::string& reason) {
     const std::vector<double> none(lengths.size(), std::numeric_limits<double>::quiet_NaN());
     rules.push_back({.name = name, .inverse_temperature = none, .value = none, .attained = {}, .reason = reason});

@@ -23,7 +23,7 @@ struct FrozenLayer {
 };
 
 /// Quantile of one row's imbalance |dW_K| / |dW_V| deep in the frozen regime. Its median (share = 1/2) is what a
-/// typical row learns. The root mean square, in laws/gradient_flow.hpp, grows instead, because of the rare rows whose
+/// typical row learns. The root mean square, in laws/gradient_sizes.hpp, grows instead, because of the rare rows whose
 /// two largest scores nearly tie.
 ///
 /// \f[ R \approx x\, \kappa\, \rho\, |N|,\quad \rho^m \sim U(0, 1),\quad N \sim N(0, 1)\qquad\Rightarrow\qquad
@@ -31,7 +31,7 @@ struct FrozenLayer {
 ///     \kappa = \frac{2 (d - 1)}{\sqrt{d\,[d - 1 + (b + \gamma / h)^2]}} \f]
 ///
 /// rho is the ratio of the two largest weights, which is Beta(m, 1) under the Poisson-Dirichlet law. N is the component
-/// of the direction W_V g of gradient_flow.hpp along the difference of the two tokens with these weights. kappa
+/// of the direction W_V g of gradient_sizes.hpp along the difference of the two tokens with these weights. kappa
 /// contains the lengths of that difference and of the first token, each replaced by its mean. b, h and m are those of
 /// frozen_row. Beyond this approximation the law of R has no closed form.
 ///

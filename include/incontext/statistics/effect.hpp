@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string>
 
@@ -86,19 +85,15 @@ inline Verdict resolved_verdict(const Agreement& agreement, const Effect& effect
   return verdict == Verdict::agrees && !is_resolved(effect) ? Verdict::not_judged : verdict;
 }
 
-namespace detail {
-
-/// A relative deviation in percent, with two digits below 100; of a theory of 0, the deviation itself.
-inline std::string effect_text(const Agreement& agreement, double deviation) {
-  const double size = std::abs(deviation);
-  if (agreement.theory == 0) return short_text(size, 2);
-  const double percent = 100 * size;
-  char text[64];
-  std::snprintf(text, sizeof text, percent >= 99.5 ? "%.0f%%" : "%.2g%%", percent);
-  return percent < 1e6 ? text : short_text(percent, 2) + "%";
+/// A share in percent, to be put into a sentence: two digits, or all of a whole number up to a million.
+///
+/// Units     share: 1 is 100%.
+/// Limits    NaN and infinity: "nan%" and "inf%".
+inline std::string percent_text(double share) {
+  const double percent = 100 * share;
+  const bool whole = percent >= 99.5 && percent < 1e6;
+  return short_text(whole ? std::round(percent) : percent, whole ? 7 : 2) + "%";
 }
-
-}  // namespace detail
 
 /// The verdict in words: "agrees within 8% (would have noticed 12%)", "wrong by 106%", "not rejected, would not have
 /// noticed 79%: too few rows", or "not judged: " with the agreement's reason.
@@ -109,7 +104,9 @@ inline std::string effect_text(const Agreement& agreement, double deviation) {
 /// Accuracy  tests/statistics/effect.cpp.
 inline std::string conclusion(const Agreement& agreement, const Effect& effect, Verdict verdict,
                               const std::string& rows = "trials") {
-  const auto text = [&](double deviation) { return detail::effect_text(agreement, deviation); };
+  const auto text = [&](double deviation) {  // of a theory of 0, the deviation itself
+    return agreement.theory == 0 ? short_text(std::abs(deviation), 2) : percent_text(std::abs(deviation));
+  };
   if (verdict == Verdict::disagrees) return "wrong by " + text(effect.deviation);
   if (verdict == Verdict::agrees) {
     return "agrees within " + text(effect.within) + " (would have noticed " + text(effect.resolution) + ")";

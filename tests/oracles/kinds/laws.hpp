@@ -8,7 +8,7 @@
 #include <incontext/laws/gaussian_maximum.hpp>
 #include <incontext/laws/gaussian_needle.hpp>
 #include <incontext/laws/gaussian_row.hpp>
-#include <incontext/laws/gradient_flow.hpp>
+#include <incontext/laws/gradient_sizes.hpp>
 #include <incontext/laws/poisson_dirichlet.hpp>
 #include <incontext/laws/retrieval.hpp>
 #include <incontext/laws/ssa_row.hpp>
@@ -126,12 +126,12 @@ inline void register_gaussian_rows(Registry& registry) {
   };
   registry["gradflow"] = [](const Fields& in) -> Json {
     const double x = in.number("x");
-    const auto flow = gradient_flow(gaussian_row(in.number("n"), x), x, in.number("d"));
-    return {{"E_xbar2", flow.mean_token},
-            {"E_Ch2_parallel", flow.covariance_parallel},
-            {"E_Ch2_perp", flow.covariance_orthogonal},
-            {"E_Ch2_isotropic", flow.covariance_isotropic},
-            {"ratio_rms_K_over_V", flow.imbalance}};
+    const auto sizes = gradient_sizes(gaussian_row(in.number("n"), x), x, in.number("d"));
+    return {{"E_xbar2", sizes.mean_token},
+            {"E_Ch2_parallel", sizes.covariance_parallel},
+            {"E_Ch2_perp", sizes.covariance_orthogonal},
+            {"E_Ch2_isotropic", sizes.covariance_isotropic},
+            {"ratio_rms_K_over_V", sizes.imbalance}};
   };
   registry["poisson_dirichlet"] = [](const Fields& in) -> Json {
     const double m = in.number("m");

@@ -9,8 +9,8 @@
 
 #include "incontext/laws/frozen_imbalance.hpp"
 #include "incontext/laws/gaussian_row.hpp"
-#include "incontext/laws/gradient_flow.hpp"
-#include "incontext/laws/normsoftmax_gradient_flow.hpp"
+#include "incontext/laws/gradient_sizes.hpp"
+#include "incontext/laws/normsoftmax_gradient_sizes.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/statistics/agreement.hpp"
@@ -134,8 +134,8 @@ double largest_deviation(const GradientRow& row, double floor) {
   return largest;
 }
 
-laws::GradientFlow<double> law(double n, double x, double d) {
-  return laws::gradient_flow(laws::gaussian_row(n, x), x, d);
+laws::GradientSizes<double> law(double n, double x, double d) {
+  return laws::gradient_sizes(laws::gaussian_row(n, x), x, d);
 }
 
 }  // namespace
@@ -193,20 +193,20 @@ TEST_CASE("gradient norms: means agree with the exact law, and only with it") {
     for (std::size_t point = 0; point < score_stddevs.size(); ++point) {
       const double x = score_stddevs[point];
       CAPTURE(n, d, x);
-      const auto flow = law(n, x, d);
+      const auto sizes = law(n, x, d);
       const auto z = [&](GradientNorm norm, double theory) {
         return std::abs(testing::z_of(theory, run.at(point, norm)));
       };
-      CHECK(z(GradientNorm::value, flow.mean_token) <= 5);
-      CHECK(z(GradientNorm::key, x * x * flow.covariance_isotropic) <= 5);
-      CHECK(z(GradientNorm::key_parallel, x * x * flow.covariance_parallel) <= 5);
-      CHECK(z(GradientNorm::key_orthogonal, x * x * flow.covariance_orthogonal) <= 5);
-      CHECK(std::abs(testing::z_of(flow.imbalance, run.imbalance(point))) <= 5);
+      CHECK(z(GradientNorm::value, sizes.mean_token) <= 5);
+      CHECK(z(GradientNorm::key, x * x * sizes.covariance_isotropic) <= 5);
+      CHECK(z(GradientNorm::key_parallel, x * x * sizes.covariance_parallel) <= 5);
+      CHECK(z(GradientNorm::key_orthogonal, x * x * sizes.covariance_orthogonal) <= 5);
+      CHECK(std::abs(testing::z_of(sizes.imbalance, run.imbalance(point))) <= 5);
       // Power: a few percent, three tokens more, the two directions exchanged.
-      CHECK(z(GradientNorm::value, 1.05 * flow.mean_token) > 5);
-      CHECK(z(GradientNorm::key, 1.25 * x * x * flow.covariance_isotropic) > 5);
-      if (x >= 1) CHECK(z(GradientNorm::key_orthogonal, x * x * flow.covariance_parallel) > 5);
-      CHECK(std::abs(testing::z_of(1.1 * flow.imbalance, run.imbalance(point))) > 5);
+      CHECK(z(GradientNorm::value, 1.05 * sizes.mean_token) > 5);
+      CHECK(z(GradientNorm::key, 1.25 * x * x * sizes.covariance_isotropic) > 5);
+      if (x >= 1) CHECK(z(GradientNorm::key_orthogonal, x * x * sizes.covariance_parallel) > 5);
+      CHECK(std::abs(testing::z_of(1.1 * sizes.imbalance, run.imbalance(point))) > 5);
       if (x < 1) CHECK(std::abs(testing::z_of(law(n + 3, x, d).imbalance, run.imbalance(point))) > 5);
     }
   }
@@ -331,15 +331,15 @@ TEST_CASE("gradient norms: NormSoftmax has its own exact law, whatever the scale
   for (const auto& [tokens, dimension] : {std::pair<std::int64_t, std::int64_t>{32, 4}, {64, 32}, {256, 16}}) {
     const auto run = simulate::gradient_norms({tokens, dimension, GradientMap::normsoftmax}, {0.02},
                                               {.seed = seed, .trials = 1 << 15});
-    const auto flow = laws::normsoftmax_gradient_flow(static_cast<double>(tokens), static_cast<double>(dimension));
+    const auto sizes = laws::normsoftmax_gradient_sizes(static_cast<double>(tokens), static_cast<double>(dimension));
     CAPTURE(tokens, dimension);
-    CHECK(std::abs(testing::z_of(flow.mean_token, run.at(0, GradientNorm::value))) <= 5);
-    CHECK(std::abs(testing::z_of(flow.covariance_parallel, run.at(0, GradientNorm::key_parallel))) <= 5);
-    CHECK(std::abs(testing::z_of(flow.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) <= 5);
-    CHECK(std::abs(testing::z_of(flow.covariance_isotropic, run.at(0, GradientNorm::key))) <= 5);
-    CHECK(std::abs(testing::z_of(flow.imbalance, run.imbalance(0))) <= 5);
-    CHECK(std::abs(testing::z_of(1.03 * flow.imbalance, run.imbalance(0))) > 5);
-    CHECK(std::abs(testing::z_of(1.08 * flow.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) > 5);
+    CHECK(std::abs(testing::z_of(sizes.mean_token, run.at(0, GradientNorm::value))) <= 5);
+    CHECK(std::abs(testing::z_of(sizes.covariance_parallel, run.at(0, GradientNorm::key_parallel))) <= 5);
+    CHECK(std::abs(testing::z_of(sizes.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) <= 5);
+    CHECK(std::abs(testing::z_of(sizes.covariance_isotropic, run.at(0, GradientNorm::key))) <= 5);
+    CHECK(std::abs(testing::z_of(sizes.imbalance, run.imbalance(0))) <= 5);
+    CHECK(std::abs(testing::z_of(1.03 * sizes.imbalance, run.imbalance(0))) > 5);
+    CHECK(std::abs(testing::z_of(1.08 * sizes.covariance_orthogonal, run.at(0, GradientNorm::key_orthogonal))) > 5);
   }
 }
 

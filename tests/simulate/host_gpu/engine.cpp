@@ -208,23 +208,24 @@ TEST_CASE("one of several GPUs is chosen by number, and one that is not there is
   }
 }
 
-TEST_CASE("the first wave on a GPU is one chunk, and the next ones grow while they are fast and fit") {
+TEST_CASE("the first wave on a GPU is one that fills it, and the next ones grow while they are fast and fit") {
   const OwnGpu own;
   const auto waves = [](const SquareTrial& trial) {
     std::vector<std::int64_t> done;
     const auto see = [&](const simulate::Progress& progress) { done.push_back(progress.done / 1024); };
-    on_gpu(trial, {.trials = 100 * 1024, .progress = see});
+    on_gpu(trial, {.trials = 1000 * 1024, .progress = see});
     return done;
   };
   host_gpu.working_numbers = std::int64_t{1} << 28;
-  // 1, 8, 64 and 27 chunks; more waves if the machine is busy, which takes them for slow
+  // 64, 512 and 424 chunks; more waves if the machine is busy, which takes them for slow
   const std::vector<std::int64_t> many = waves({});
-  CHECK(many[1] == 1);
-  CHECK(many[2] <= 9);
+  CHECK(many[1] == 64);
+  CHECK(many[2] <= 64 + 512);
   CHECK(many.size() < 50);
-  host_gpu.working_numbers = 3 * 1024 * 10;  // 1, 8, then 10 at a time
+  host_gpu.working_numbers = 3 * 1024 * 100;  // 64, then at most 100 at a time
   const std::vector<std::int64_t> few = waves({});
-  CHECK(few.size() >= 1 + 2 + 10);
+  CHECK(few[1] == 64);
+  CHECK(few.size() >= 1 + 1 + 10);
   CHECK(few.size() < 50);
 }
 

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 #include <exception>
-#include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -37,24 +37,27 @@ struct Nothing {
 inline void use_gpu(int gpu) { require_done(cudaSetDevice(gpu), "selecting the GPU"); }
 
 /// Why a kernel of this program does not run on a GPU, for example because the program has no code for that GPU; empty
-/// if it runs. It is tried once.
+/// if it runs. One that runs is tried once, and then knows the variables of all source files; one that does not is tried
+/// again, because its memory may have been full for a moment.
 inline std::string why_gpu_fails(int gpu) {
   static std::mutex mutex;
-  static std::map<int, std::string> known;
+  static std::set<int> known;
   const std::lock_guard one(mutex);
-  const auto [found, is_new] = known.try_emplace(gpu);
-  if (!is_new) return found->second;
+  if (known.contains(gpu)) return "";
   int before = 0;
   const bool has_before = cudaGetDevice(&before) == cudaSuccess;
+  std::string failure;
   try {
     use_gpu(gpu);
     for_each_on_gpu(1, Nothing{});
+    set_gpu_stop(0);
+    known.insert(gpu);
   } catch (const std::exception& error) {
-    found->second = error.what();
+    failure = error.what();
   }
   if (has_before) (void)cudaSetDevice(before);
   (void)cudaGetLastError();
-  return found->second;
+  return failure;
 }
 
 }  // namespace incontext::simulate::detail

@@ -8,11 +8,15 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "incontext/simulate/engine/cuda_memory.hpp"
 
@@ -41,33 +45,66 @@ constexpr std::string_view task_of() {
 /// The number of blocks for that many threads.
 inline unsigned gpu_blocks(std::int64_t threads) {
   const std::int64_t blocks = (threads + gpu_block - 1) / gpu_block;
-  return static_cast<unsigned>(std::min<std::int64_t>(blocks, std::numeric_limits<unsigned>::max()));
+  return static_cast<unsigned>(std::min<std::int64_t>(blocks, std::numeric_limits<int>::max()));
 }
 
-/// Sets the number that stop_requested() reads on the GPU, while a kernel runs.
+/// Sets the gpu_stop of a source file.
+using GpuStopSetter = cudaError_t (*)(const int* value, cudaStream_t stream);
+
+/// Those of all source files with kernels. A file has its own gpu_stop, and its kernels may be launched by a function of
+/// another file, because the linker keeps one of the files' versions of every inline function.
+inline std::vector<GpuStopSetter>& gpu_stop_setters() {
+  static std::vector<GpuStopSetter> all;
+  return all;
+}
+
+static inline cudaError_t set_own_gpu_stop(const int* value, cudaStream_t stream) {
+  return cudaMemcpyToSymbolAsync(gpu_stop, value, sizeof *value, 0, cudaMemcpyHostToDevice, stream);
+}
+[[maybe_unused]] static const bool own_gpu_stop_is_known = (gpu_stop_setters().push_back(&set_own_gpu_stop), true);
+
+/// Sets the number that stop_requested() reads on the calling thread's GPU, while a kernel may run there.
 inline void set_gpu_stop(int value) {
   cudaStream_t aside = nullptr;
   if (cudaStreamCreateWithFlags(&aside, cudaStreamNonBlocking) != cudaSuccess) return (void)cudaGetLastError();
-  (void)cudaMemcpyToSymbolAsync(gpu_stop, &value, sizeof value, 0, cudaMemcpyHostToDevice, aside);
+  for (const GpuStopSetter set : gpu_stop_setters()) {
+    if (set(&value, aside) != cudaSuccess) (void)cudaGetLastError();
+  }
   (void)cudaStreamSynchronize(aside);
   (void)cudaStreamDestroy(aside);
 }
 
-/// Waits for a kernel, and passes a stop request on to it meanwhile. Its launch and its run are checked.
+/// Whether a GPU's trials have been told to end. It is told once, by one of the threads that wait for it, and told of the
+/// contrary by the next launch after that, so that no thread lets another's trials go on.
+inline std::atomic<bool>& gpu_is_told() {
+  static std::array<std::atomic<bool>, 64> told{};
+  int gpu = 0;
+  if (cudaGetDevice(&gpu) != cudaSuccess) (void)cudaGetLastError();
+  return told[static_cast<std::size_t>(gpu) % told.size()];
+}
+
+/// Lets trials run again on a GPU where an earlier run was stopped.
+inline void prepare_launch() {
+  if (!InterruptGuard::requested() && gpu_is_told().exchange(false)) set_gpu_stop(0);
+}
+
+/// Waits for a kernel, and passes a stop request on to it meanwhile. Its launch and its run are checked. After a
+/// millisecond it asks every 50 microseconds, and leaves the processor to other threads between.
 inline void require_finished(std::string_view task) {
   require_done(cudaGetLastError(), task);
-  bool is_told = false;
+  using Clock = std::chrono::steady_clock;
+  const auto soon = Clock::now() + std::chrono::milliseconds(1);
   cudaError_t status = cudaStreamQuery(nullptr);
   for (; status == cudaErrorNotReady; status = cudaStreamQuery(nullptr)) {
     (void)cudaGetLastError();
-    if (!is_told && InterruptGuard::requested()) {
-      set_gpu_stop(1);
-      is_told = true;
+    if (InterruptGuard::requested() && !gpu_is_told().exchange(true)) set_gpu_stop(1);
+    if (Clock::now() < soon) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
-    std::this_thread::yield();
   }
   require_done(status, task);
-  if (is_told) set_gpu_stop(0);
 }
 
 /// Calls function(index) for every index below count.
@@ -76,6 +113,7 @@ inline void require_finished(std::string_view task) {
 template <class Function>
 void for_each_on_gpu(std::int64_t count, const Function& function) {
   if (count <= 0) return;
+  prepare_launch();
   call_for_each<<<gpu_blocks(count), gpu_block>>>(count, function);
   require_finished(task_of<Function>());
 }
@@ -152,6 +190,7 @@ __global__ void __launch_bounds__(gpu_block, gpu_blocks_at_once)
 template <class Function>
 void for_each_by_half_warps_on_gpu(std::int64_t count, const Function& function) {
   if (count <= 0) return;
+  prepare_launch();
   call_by_half_warps<<<gpu_blocks(count * HalfWarp::lanes), gpu_block>>>(count, function);
   require_finished(task_of<Function>());
 }
@@ -209,6 +248,7 @@ void for_each_by_blocks_on_gpu(std::int64_t count, std::size_t shared_bytes, con
                  "asking for shared memory");
   }
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(count, std::numeric_limits<int>::max()));
+  prepare_launch();
   call_by_blocks<<<blocks, gpu_block, shared_bytes>>>(count, function);
   require_finished(task_of<Function>());
 }

@@ -13,7 +13,7 @@
 #include "incontext/simulate/gradients/gradient_norms_trial.hpp"
 #include "incontext/simulate/gradients/gradient_norms_types.hpp"
 
-/// Gradients of a softmax layer at random tokens, simulated: the referee of laws::gradient_flow, and the only answer to
+/// Gradients of a softmax layer at random tokens, simulated: the referee of laws::gradient_sizes, and the only answer to
 /// what has no formula, which is medians and NormSoftmax.
 namespace incontext::simulate {
 
@@ -69,7 +69,7 @@ auto with_gradient_trial(Device device, const GradientRow& row, const std::vecto
 ///
 ///     const auto run = simulate::gradient_norms({.tokens = 16, .dimension = 8}, {0.5, 1.0, 4.0}, {.seed = 1});
 ///
-/// Source    GradientNormsTrial. It is the referee of laws::gradient_flow.
+/// Source    GradientNormsTrial. It is the referee of laws::gradient_sizes.
 /// Shapes    a point for each x.
 /// Units     as GradientNorm.
 /// Domain    as GradientRow; score_stddevs positive and finite. A trial keeps tokens x (3 + number of x) numbers.

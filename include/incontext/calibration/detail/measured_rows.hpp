@@ -15,6 +15,7 @@
 #include "incontext/calibration/score_array.hpp"
 #include "incontext/calibration/visible_scores.hpp"
 #include "incontext/core/contracts.hpp"
+#include "incontext/scoring/scoring.hpp"
 
 namespace incontext::calibration {
 
@@ -77,8 +78,6 @@ class MeasuredRows {
 
   void add(std::int64_t query, std::span<double> row) {
     if (options_.poll) options_.poll();
-    const ScoreArray& scores = prompts_[prompt_];
-    if (options_.causal) row = row.first(static_cast<std::size_t>(query + 1 + scores.keys() - scores.queries()));
     const VisibleScores visible = keep_visible(row);
     refuse_problems(visible, query);
     lowest_ = std::min(lowest_, visible.lowest);
@@ -198,12 +197,14 @@ class MeasuredRows {
   double sum_ = 0;
 };
 
-/// Gives the rows of a group of heads of one prompt to `rows`, in the order of their queries.
-template <class Rows>
-void read_group(const ScoreArray& scores, const HeadGroup& group, std::vector<Rows>& rows) {
+/// Gives the scores of the keys that each query sees to add(head, query, scores) in the order of the queries. The head
+/// is its place in the group, and the query its place in the prompt.
+template <class Add>
+void read_group(const ScoreArray& scores, const HeadGroup& group, bool causal, const Add& add) {
   const std::int64_t keys = scores.keys(), queries = scores.queries();
   const std::int64_t at_a_time = std::min(group.queries_at_a_time, queries);
-  std::vector<double> values(rows.size() * static_cast<std::size_t>(at_a_time * keys));
+  const auto visibility = causal ? scoring::Visibility::causal : scoring::Visibility::all;
+  std::vector<double> values(group.heads.size() * static_cast<std::size_t>(at_a_time * keys));
   std::vector<const std::byte*> starts;
   for (std::int64_t first = 0; first < queries; first += at_a_time) {
     const std::int64_t some = std::min(at_a_time, queries - first);
@@ -215,11 +216,11 @@ void read_group(const ScoreArray& scores, const HeadGroup& group, std::vector<Ro
     }
     const auto read = scores.other_byte_order ? read_rows<true> : read_rows<false>;
     read(starts.data(), static_cast<std::int64_t>(starts.size()), keys, scores.strides[3], scores.type, values.data());
-    for (std::size_t h = 0; h < rows.size(); ++h) {
-      for (std::int64_t q = 0; q < some; ++q) {
-        const auto row = static_cast<std::size_t>(static_cast<std::int64_t>(h) * some + q);
-        rows[h].add(first + q,
-                    std::span(values).subspan(row * static_cast<std::size_t>(keys), static_cast<std::size_t>(keys)));
+    double* row = values.data();
+    for (std::size_t head = 0; head < group.heads.size(); ++head) {
+      for (std::int64_t query = first; query < first + some; ++query, row += keys) {
+        add(head, query,
+            std::span(row, static_cast<std::size_t>(scoring::visible_keys(visibility, query, queries, keys))));
       }
     }
   }
@@ -232,7 +233,8 @@ void measure_group(std::span<const ScoreArray> prompts, const HeadGroup& group, 
   for (const std::int64_t head : group.heads) rows.emplace_back(prompts, options, head, heads[head]);
   for (std::size_t prompt = 0; prompt < prompts.size(); ++prompt) {
     for (auto& one : rows) one.begin(prompt);
-    read_group(prompts[prompt], group, rows);
+    read_group(prompts[prompt], group, options.causal,
+               [&](std::size_t head, std::int64_t query, std::span<double> row) { rows[head].add(query, row); });
     for (auto& one : rows) one.end();
   }
   for (auto& one : rows) one.finish();

@@ -9,7 +9,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/gaussian_row.hpp"
-#include "incontext/laws/gradient_flow.hpp"
+#include "incontext/laws/gradient_sizes.hpp"
 
 namespace incontext::laws {
 
@@ -27,15 +27,15 @@ namespace incontext::laws {
 /// remove the effect of the scatter of sigma_g.
 ///
 /// Source    derived: docs/theory/laws.md#normsoftmax-gradients; arXiv 2310.12956 has the map.
-/// Units     as gradient_flow; the covariances times 1/sigma_g^2, so that imbalance is the root of their ratio.
+/// Units     as gradient_sizes; the covariances times 1/sigma_g^2, so that imbalance is the root of their ratio.
 /// Domain    row_length >= 4 and whole, at most gaussian_row's largest; dimension >= 1.
 /// Limits    n -> infinity at fixed d: squared imbalance 1 - 1/d, that of softmax at x = 1 without the part along w.
 /// Errors    std::domain_error for row_length or dimension outside the domain; numerics::QuadratureError.
 /// Accuracy  asymptotic, a relative error of order 1/n^2: within 5 standard errors of 20000 rows at n = 32 and 64; at
-///           n = 8 1% of the imbalance and 0.5% of covariance_orthogonal (tests/laws/normsoftmax_gradient_flow.cpp).
+///           n = 8 1% of the imbalance and 0.5% of covariance_orthogonal (tests/laws/normsoftmax_gradient_sizes.cpp).
 template <class N, Real T = RealOf<N>>
   requires std::convertible_to<const N&, CountOf<T>>
-GradientFlow<T> normsoftmax_gradient_flow(const N& row_length, const Count<T>& dimension);
+GradientSizes<T> normsoftmax_gradient_sizes(const N& row_length, const Count<T>& dimension);
 
 namespace detail {
 
@@ -91,12 +91,12 @@ class StandardizedMoments {
 
 template <class N, Real T>
   requires std::convertible_to<const N&, CountOf<T>>
-GradientFlow<T> normsoftmax_gradient_flow(const N& row_length, const Count<T>& dimension) {
+GradientSizes<T> normsoftmax_gradient_sizes(const N& row_length, const Count<T>& dimension) {
   using std::sqrt;
   const T n = CountOf<T>(row_length);
   const T& d = dimension;
-  detail::require_whole("laws::normsoftmax_gradient_flow", "row_length", n, 4);
-  detail::require_count("laws::normsoftmax_gradient_flow", "dimension", d);
+  detail::require_whole("laws::normsoftmax_gradient_sizes", "row_length", n, 4);
+  detail::require_count("laws::normsoftmax_gradient_sizes", "dimension", d);
   const detail::StandardizedMoments<T> mean(n);
   using Moments = detail::ExponentMoments<T>;
   const T share = T(1) / n, others = d - T(1);
@@ -105,15 +105,15 @@ GradientFlow<T> normsoftmax_gradient_flow(const N& row_length, const Count<T>& d
   // E tr P V is taken as a product of means, which leaves out a term of order 1/n^2
   const T squared_trace = mean(&Moments::squared_trace) -
                           T(2) * share * mean(&Moments::trace) * mean(&Moments::variance) + square * share * share;
-  GradientFlow<T> flow{};
-  flow.mean_token = others * mean(&Moments::ipr) + share + (T(1) - share) * mean(&Moments::mean_square);
-  flow.covariance_parallel = others * (deviation - square * share);
-  flow.covariance_orthogonal = ((d - T(2)) * (frobenius - deviation * share) + squared_trace + T(2) * frobenius -
-                                T(3) * deviation * share + square * share * share) *
-                               n / (n - T(3));
-  flow.covariance_isotropic = (flow.covariance_parallel + others * flow.covariance_orthogonal) / d;
-  flow.imbalance = sqrt(T(flow.covariance_isotropic / flow.mean_token));
-  return flow;
+  GradientSizes<T> sizes{};
+  sizes.mean_token = others * mean(&Moments::ipr) + share + (T(1) - share) * mean(&Moments::mean_square);
+  sizes.covariance_parallel = others * (deviation - square * share);
+  sizes.covariance_orthogonal = ((d - T(2)) * (frobenius - deviation * share) + squared_trace + T(2) * frobenius -
+                                 T(3) * deviation * share + square * share * share) *
+                                n / (n - T(3));
+  sizes.covariance_isotropic = (sizes.covariance_parallel + others * sizes.covariance_orthogonal) / d;
+  sizes.imbalance = sqrt(T(sizes.covariance_isotropic / sizes.mean_token));
+  return sizes;
 }
 
 }  // namespace incontext::laws

@@ -1,4 +1,4 @@
-#include "incontext/laws/gradient_flow.hpp"
+#include "incontext/laws/gradient_sizes.hpp"
 
 #include <cmath>
 #include <vector>
@@ -43,11 +43,11 @@ struct TokenMoments {
   }
 };
 
-double imbalance(double n, double x, double d) { return gradient_flow(gaussian_row(n, x), x, d).imbalance; }
+double imbalance(double n, double x, double d) { return gradient_sizes(gaussian_row(n, x), x, d).imbalance; }
 
 }  // namespace
 
-TEST_CASE("gradient flow agrees with sampled tokens", "[laws][statistics]") {
+TEST_CASE("gradient sizes agree with sampled tokens", "[laws][statistics]") {
   // |z| <= 5 in 9 comparisons fails a true law once in 190 thousand tests
   for (const auto& [n, d, x] : {std::tuple{4, 2, 0.6}, std::tuple{10, 5, 2.0}, std::tuple{30, 3, 6.0}}) {
     Random random(457);
@@ -58,14 +58,14 @@ TEST_CASE("gradient flow agrees with sampled tokens", "[laws][statistics]") {
       parallel.add(moments.parallel);
       orthogonal.add(moments.orthogonal);
     }
-    const auto flow = gradient_flow(gaussian_row(static_cast<double>(n), x), x, static_cast<double>(d));
+    const auto sizes = gradient_sizes(gaussian_row(static_cast<double>(n), x), x, static_cast<double>(d));
     INFO("n " << n << ", d " << d << ", x " << x);
-    CHECK(std::abs(mean_token.z(flow.mean_token)) <= 5);
-    CHECK(std::abs(parallel.z(flow.covariance_parallel)) <= 5);
-    CHECK(std::abs(orthogonal.z(flow.covariance_orthogonal)) <= 5);
-    CHECK_FALSE(std::abs(mean_token.z(1.1 * flow.mean_token)) <= 5);
-    CHECK_FALSE(std::abs(parallel.z(flow.covariance_orthogonal)) <= 5);
-    CHECK_FALSE(std::abs(orthogonal.z(1.15 * flow.covariance_orthogonal)) <= 5);
+    CHECK(std::abs(mean_token.z(sizes.mean_token)) <= 5);
+    CHECK(std::abs(parallel.z(sizes.covariance_parallel)) <= 5);
+    CHECK(std::abs(orthogonal.z(sizes.covariance_orthogonal)) <= 5);
+    CHECK_FALSE(std::abs(mean_token.z(1.1 * sizes.mean_token)) <= 5);
+    CHECK_FALSE(std::abs(parallel.z(sizes.covariance_orthogonal)) <= 5);
+    CHECK_FALSE(std::abs(orthogonal.z(1.15 * sizes.covariance_orthogonal)) <= 5);
   }
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("W_Q beside W_K and W_V in literal layers", "[laws][statistics]") {
   // |q|^2 and |W_K q|^2 at their means, as the law has them: x_q and the row of W_K along q are scaled.
   const Eigen::Index n = 6, d = 4, keys = 3;
   const double x = 2.5;
-  const auto flow = gradient_flow(gaussian_row(static_cast<double>(n), x), x, static_cast<double>(d));
+  const auto sizes = gradient_sizes(gaussian_row(static_cast<double>(n), x), x, static_cast<double>(d));
   Random random(12);
   const auto matrix = [&](Eigen::Index rows, Eigen::Index columns) {
     Eigen::MatrixXd m(rows, columns);
@@ -107,8 +107,8 @@ TEST_CASE("W_Q beside W_K and W_V in literal layers", "[laws][statistics]") {
     return m;
   };
   SampleMean query_less, key_less;
-  const double squared_query = std::pow(query_imbalance(flow, static_cast<double>(keys)), 2);
-  const double wrong_query = std::pow(flow.imbalance, 2);
+  const double squared_query = std::pow(query_imbalance(sizes, static_cast<double>(keys)), 2);
+  const double wrong_query = std::pow(sizes.imbalance, 2);
   SampleMean with_key_law;
   for (int trial = 0; trial < 60000; ++trial) {
     const Eigen::MatrixXd tokens = matrix(n, d);
@@ -134,21 +134,21 @@ TEST_CASE("W_Q beside W_K and W_V in literal layers", "[laws][statistics]") {
 }
 
 TEST_CASE("with many key dimensions W_Q has W_K's law", "[laws]") {
-  const auto flow = gradient_flow(gaussian_row(50.0, 1.0), 1.0, 20.0);
-  CHECK(relative(query_imbalance(flow, 1e12), flow.imbalance) < 1e-11);
-  CHECK(relative(query_imbalance(flow, 1.0),
-                 flow.imbalance * std::sqrt(flow.covariance_parallel / flow.covariance_isotropic)) < 1e-14);
-  CHECK(refuses([&] { query_imbalance(flow, 0.0); }, {"key_dimension"}));
+  const auto sizes = gradient_sizes(gaussian_row(50.0, 1.0), 1.0, 20.0);
+  CHECK(relative(query_imbalance(sizes, 1e12), sizes.imbalance) < 1e-11);
+  CHECK(relative(query_imbalance(sizes, 1.0),
+                 sizes.imbalance * std::sqrt(sizes.covariance_parallel / sizes.covariance_isotropic)) < 1e-14);
+  CHECK(refuses([&] { query_imbalance(sizes, 0.0); }, {"key_dimension"}));
 }
 
-TEST_CASE("gradient flow refuses what is no layer", "[laws]") {
+TEST_CASE("gradient sizes refuse what is no layer", "[laws]") {
   const auto row = gaussian_row(5.0, 1.0);
-  CHECK(refuses([&] { gradient_flow(row, -1.0, 3.0); }, {"gradient_flow", "score_stddev", "-1"}));
-  CHECK(refuses([&] { gradient_flow(row, 1.0, 0.5); }, {"dimension", "0.5"}));
+  CHECK(refuses([&] { gradient_sizes(row, -1.0, 3.0); }, {"gradient_sizes", "score_stddev", "-1"}));
+  CHECK(refuses([&] { gradient_sizes(row, 1.0, 0.5); }, {"dimension", "0.5"}));
   CHECK(refuses([] { annealed_imbalance(0.0, 1.0, 3.0); }, {"annealed_imbalance", "row_length", "value = 0"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([&] { gradient_flow(row, x, 3.0); }, {"score_stddev"}));
-    CHECK(refuses([&] { gradient_flow(row, 1.0, x); }, {"dimension"}));
+    CHECK(refuses([&] { gradient_sizes(row, x, 3.0); }, {"score_stddev"}));
+    CHECK(refuses([&] { gradient_sizes(row, 1.0, x); }, {"dimension"}));
     CHECK(refuses([&] { annealed_imbalance(3.0, x, 3.0); }, {"score_stddev"}));
     CHECK(refuses([&] { annealed_imbalance(3.0, 1.0, x); }, {"dimension"}));
   }

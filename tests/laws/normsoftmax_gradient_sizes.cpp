@@ -1,4 +1,4 @@
-#include "incontext/laws/normsoftmax_gradient_flow.hpp"
+#include "incontext/laws/normsoftmax_gradient_sizes.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -69,16 +69,16 @@ TEST_CASE("NormSoftmax's gradients agree with sampled rows", "[laws][statistics]
       parallel.add(row.parallel);
       orthogonal.add(row.orthogonal);
     }
-    const auto flow = normsoftmax_gradient_flow(double(n), d);
+    const auto sizes = normsoftmax_gradient_sizes(double(n), d);
     INFO("n " << n << ", d " << d);
-    CHECK(std::abs(mean_token.z(flow.mean_token)) <= 5);
-    CHECK(std::abs(parallel.z(flow.covariance_parallel)) <= 5);
-    CHECK(std::abs(orthogonal.z(flow.covariance_orthogonal)) <= 5);
-    CHECK_FALSE(std::abs(mean_token.z(1.05 * flow.mean_token)) <= 5);
-    CHECK_FALSE(std::abs(parallel.z(1.05 * flow.covariance_parallel)) <= 5);
-    CHECK_FALSE(std::abs(orthogonal.z(1.05 * flow.covariance_orthogonal)) <= 5);
+    CHECK(std::abs(mean_token.z(sizes.mean_token)) <= 5);
+    CHECK(std::abs(parallel.z(sizes.covariance_parallel)) <= 5);
+    CHECK(std::abs(orthogonal.z(sizes.covariance_orthogonal)) <= 5);
+    CHECK_FALSE(std::abs(mean_token.z(1.05 * sizes.mean_token)) <= 5);
+    CHECK_FALSE(std::abs(parallel.z(1.05 * sizes.covariance_parallel)) <= 5);
+    CHECK_FALSE(std::abs(orthogonal.z(1.05 * sizes.covariance_orthogonal)) <= 5);
     // softmax at the mean x, which keeps the component along which NormSoftmax has no gradient
-    const auto soft = gradient_flow(gaussian_row(double(n), 1.0), 1.0, d);
+    const auto soft = gradient_sizes(gaussian_row(double(n), 1.0), 1.0, d);
     CHECK_FALSE(std::abs(parallel.z(soft.covariance_parallel)) <= 5);
   }
 }
@@ -93,30 +93,31 @@ TEST_CASE("NormSoftmax's gradients agree with sampled short rows and have their 
     orthogonal.add(row.orthogonal);
     orthogonal_shape.add(row.orthogonal_shape);
   }
-  const auto flow = normsoftmax_gradient_flow(8.0, 4.0);
+  const auto sizes = normsoftmax_gradient_sizes(8.0, 4.0);
   // the smallest of its terms, E V^2 / n^2, is 0.9% of it here
-  const double shape = flow.covariance_orthogonal * 5 / 8;
+  const double shape = sizes.covariance_orthogonal * 5 / 8;
   INFO("shape " << shape << ", sampled " << orthogonal_shape.mean() << ", z " << orthogonal_shape.z(shape));
   CHECK(std::abs(orthogonal_shape.z(shape)) <= 5);
   CHECK_FALSE(std::abs(orthogonal_shape.z(0.993 * shape)) <= 5);
   CHECK_FALSE(std::abs(orthogonal_shape.z(1.007 * shape)) <= 5);
   const double sampled = std::sqrt((parallel.mean() + 3 * orthogonal.mean()) / 4 / mean_token.mean());
-  CHECK(std::abs(flow.imbalance / sampled - 1) < 0.01);
-  CHECK_FALSE(std::abs(gradient_flow(gaussian_row(8.0, 1.0), 1.0, 4.0).imbalance / sampled - 1) < 0.01);
+  CHECK(std::abs(sizes.imbalance / sampled - 1) < 0.01);
+  CHECK_FALSE(std::abs(gradient_sizes(gaussian_row(8.0, 1.0), 1.0, 4.0).imbalance / sampled - 1) < 0.01);
   for (const double d : {2.0, 16.0, 256.0}) {
-    CHECK(std::abs(normsoftmax_gradient_flow(1e10, d).imbalance / std::sqrt(1 - 1 / d) - 1) < 1e-6);
-    CHECK_FALSE(std::abs(normsoftmax_gradient_flow(1e3, d).imbalance / std::sqrt(1 - 1 / d) - 1) < 1e-6);
+    CHECK(std::abs(normsoftmax_gradient_sizes(1e10, d).imbalance / std::sqrt(1 - 1 / d) - 1) < 1e-6);
+    CHECK_FALSE(std::abs(normsoftmax_gradient_sizes(1e3, d).imbalance / std::sqrt(1 - 1 / d) - 1) < 1e-6);
   }
-  CHECK(normsoftmax_gradient_flow(1e10, 1.0).imbalance < 1e-4);  // one component: the one that is not learned
+  CHECK(normsoftmax_gradient_sizes(1e10, 1.0).imbalance < 1e-4);  // one component: the one that is not learned
 }
 
 TEST_CASE("NormSoftmax's gradients refuse what is no layer", "[laws]") {
-  CHECK(refuses([] { normsoftmax_gradient_flow(3.0, 4.0); }, {"normsoftmax_gradient_flow", "row_length", "value = 3"}));
-  CHECK(refuses([] { normsoftmax_gradient_flow(5.5, 4.0); }, {"row_length", "not whole", "5.5"}));
-  CHECK(refuses([] { normsoftmax_gradient_flow(8.0, 0.5); }, {"dimension", "0.5"}));
+  CHECK(
+      refuses([] { normsoftmax_gradient_sizes(3.0, 4.0); }, {"normsoftmax_gradient_sizes", "row_length", "value = 3"}));
+  CHECK(refuses([] { normsoftmax_gradient_sizes(5.5, 4.0); }, {"row_length", "not whole", "5.5"}));
+  CHECK(refuses([] { normsoftmax_gradient_sizes(8.0, 0.5); }, {"dimension", "0.5"}));
   for (const double x : out_of_reach) {
-    CHECK(refuses([x] { normsoftmax_gradient_flow(x, 4.0); }, {"row_length"}));
-    CHECK(refuses([x] { normsoftmax_gradient_flow(8.0, x); }, {"dimension"}));
+    CHECK(refuses([x] { normsoftmax_gradient_sizes(x, 4.0); }, {"row_length"}));
+    CHECK(refuses([x] { normsoftmax_gradient_sizes(8.0, x); }, {"dimension"}));
   }
 }
 

@@ -18,7 +18,7 @@ namespace incontext::laws {
 ///
 /// Units     dimensionless, for tokens of unit variance per component.
 template <Real T>
-struct GradientFlow {
+struct GradientSizes {
   T mean_token;             ///< E |xbar_a|^2
   T covariance_parallel;    ///< E |C_a h|^2 / |h|^2 for h along w
   T covariance_orthogonal;  ///< the same for h orthogonal to w
@@ -39,26 +39,26 @@ struct GradientFlow {
 /// dW_V if W_K and W_V have independent entries of one variance; for given q, h and g, |q| |h| / (tau |g|) replaces the
 /// factor x.
 ///
-/// Source    derived: docs/theory/laws.md#gradient-flow; arXiv 2310.12956, Fig. 5 is the small-ViT case.
+/// Source    derived: docs/theory/laws.md#sizes-of-gradients; arXiv 2310.12956, Fig. 5 is the small-ViT case.
 /// Units     row: gaussian_row(n, score_stddev); score_stddev = x.
 /// Domain    score_stddev >= 0, dimension >= 1.
 /// Limits    x << sqrt(d/n): R = x sqrt(n/d) sqrt(1 + d/n); above, while x^2 << log n: R = 1.
 /// Errors    std::domain_error for score_stddev or dimension outside the domain.
-/// Accuracy  1e-11 relative: tests/laws/gradient_flow.cpp.
+/// Accuracy  1e-11 relative: tests/laws/gradient_sizes.cpp.
 template <Real T>
-GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& score_stddev, const Count<T>& dimension) {
+GradientSizes<T> gradient_sizes(const GaussianRow<T>& row, const T& score_stddev, const Count<T>& dimension) {
   const T& d = dimension;
   using std::sqrt;
-  require_non_negative("laws::gradient_flow", "score_stddev", score_stddev);
-  detail::require_count("laws::gradient_flow", "dimension", d);
+  require_non_negative("laws::gradient_sizes", "score_stddev", score_stddev);
+  detail::require_count("laws::gradient_sizes", "dimension", d);
   const T others = d - T(1);
-  GradientFlow<T> flow{};
-  flow.mean_token = others * row.ipr + row.squared_mean_score;
-  flow.covariance_parallel = row.squared_score_variance + others * row.weighted_deviation;
-  flow.covariance_orthogonal = row.weighted_deviation + row.squared_trace + d * row.squared_frobenius;
-  flow.covariance_isotropic = (flow.covariance_parallel + others * flow.covariance_orthogonal) / d;
-  flow.imbalance = score_stddev * sqrt(T(flow.covariance_isotropic / flow.mean_token));
-  return flow;
+  GradientSizes<T> sizes{};
+  sizes.mean_token = others * row.ipr + row.squared_mean_score;
+  sizes.covariance_parallel = row.squared_score_variance + others * row.weighted_deviation;
+  sizes.covariance_orthogonal = row.weighted_deviation + row.squared_trace + d * row.squared_frobenius;
+  sizes.covariance_isotropic = (sizes.covariance_parallel + others * sizes.covariance_orthogonal) / d;
+  sizes.imbalance = score_stddev * sqrt(T(sizes.covariance_isotropic / sizes.mean_token));
+  return sizes;
 }
 
 /// The ratio of the root mean squares of dW_Q and dW_V, in the place of that of dW_K and dW_V.
@@ -69,31 +69,31 @@ GradientFlow<T> gradient_flow(const GaussianRow<T>& row, const T& score_stddev, 
 /// the one of its d_k directions that is q the gradient is w . C_a h, in the others that of independent normal entries.
 /// So W_Q has W_K's ratio up to a part 1/d_k, which is gained at x near 1 and lost in frozen rows.
 ///
-/// Source    derived: docs/theory/laws.md#gradient-flow; arXiv 2310.12956, Fig. 5.
-/// Units     flow: gradient_flow(row, score_stddev, dimension); key_dimension = d_k.
+/// Source    derived: docs/theory/laws.md#sizes-of-gradients; arXiv 2310.12956, Fig. 5.
+/// Units     sizes: gradient_sizes(row, score_stddev, dimension); key_dimension = d_k.
 /// Domain    key_dimension >= 1; independent normal entries of W_Q, W_K of one variance, |q|^2 at its mean.
-/// Limits    key_dimension -> infinity: flow.imbalance.
+/// Limits    key_dimension -> infinity: sizes.imbalance.
 /// Errors    std::domain_error.
-/// Accuracy  4 eps: tests/laws/gradient_flow.cpp, and literal layers there.
+/// Accuracy  4 eps: tests/laws/gradient_sizes.cpp, and literal layers there.
 template <Real T>
-T query_imbalance(const GradientFlow<T>& flow, const Count<T>& key_dimension) {
+T query_imbalance(const GradientSizes<T>& sizes, const Count<T>& key_dimension) {
   using std::sqrt;
   const T& keys = key_dimension;
   detail::require_count("laws::query_imbalance", "key_dimension", keys);
-  const T parallel = flow.covariance_isotropic > T(0) ? flow.covariance_parallel / flow.covariance_isotropic : T(1);
-  return flow.imbalance * sqrt(T((keys - T(1) + parallel) / keys));
+  const T parallel = sizes.covariance_isotropic > T(0) ? sizes.covariance_parallel / sizes.covariance_isotropic : T(1);
+  return sizes.imbalance * sqrt(T((keys - T(1) + parallel) / keys));
 }
 
 /// The imbalance of a self-averaging row, x^2 << log n.
 ///
 /// \f[ R \approx x \sqrt{\frac{1 + d q}{x^2 + d q}},\qquad q = \frac{e^{x^2}}{n} \f]
 ///
-/// Source    derived: docs/theory/laws.md#gradient-flow; Y_2 replaced by its annealed value, leading order in d q.
+/// Source    derived: docs/theory/laws.md#sizes-of-gradients; Y_2 replaced by its annealed value, leading order in d q.
 /// Units     dimensionless.
 /// Domain    row_length >= 1, score_stddev >= 0, dimension >= 1.
 /// Limits    score_stddev = 0: 0; score_stddev -> infinity: score_stddev, which is not the imbalance.
 /// Errors    std::domain_error for row_length, score_stddev or dimension outside the domain.
-/// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_flow.cpp).
+/// Accuracy  an approximation: 5% for x <= 1, n >= 64 and d <= 64 (tests/laws/gradient_sizes.cpp).
 template <Real T>
 T annealed_imbalance(const Count<T>& row_length, const T& score_stddev, const Count<T>& dimension) {
   const T& n = row_length;

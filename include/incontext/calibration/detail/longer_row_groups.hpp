@@ -1,0 +1,187 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "incontext/calibration/continued_row.hpp"
+#include "incontext/calibration/detail/measured_rows.hpp"
+#include "incontext/calibration/head_measurement.hpp"
+
+/// A head's long rows and its short ones, in groups, with what the scores of the short ones predict for the long ones.
+namespace incontext::calibration::detail {
+
+/// Gives the visible scores of every row of a head to visit(prompt, row), times the inverse temperature.
+template <class Visit>
+void visit_rows(std::span<const ScoreArray> prompts, const MeasurementOptions& options, const Visit& visit) {
+  for (std::size_t prompt = 0; prompt < prompts.size(); ++prompt) {
+    const ScoreArray& scores = prompts[prompt];
+    const auto add = [&](std::size_t, std::int64_t, std::span<double> row) {
+      if (options.poll) options.poll();
+      row = row.first(static_cast<std::size_t>(keep_visible(row).count));
+      for (double& score : row) score *= options.inverse_temperature;
+      visit(prompt, row);
+    };
+    read_group(scores, head_groups(scores).front(), options.causal, add);
+  }
+}
+
+/// The numbers of needles that are tried. If every score is one, the weights do not change.
+inline constexpr std::int64_t needle_counts[] = {std::numeric_limits<std::int64_t>::max(), 0, 1, 2, 4};
+inline constexpr std::size_t most_needles = 4;
+inline constexpr std::size_t own_rules = std::size(needle_counts);
+
+/// Means over the rows of a group: one prompt, or one batch of the rows of the only prompt.
+struct LongerRowGroup {
+  std::int64_t short_rows = 0, long_rows = 0;
+  double log_short = 0, log_long = 0;  ///< of the lengths
+  double variance = 0;                 ///< of the shorter rows
+  RowWeights measured = {};
+  RowWeights predicted[own_rules] = {};
+};
+
+inline void put_needles_first(std::vector<double>& row, std::size_t count) {
+  const auto middle = row.begin() + static_cast<std::ptrdiff_t>(std::min(count, row.size()));
+  std::partial_sort(row.begin(), middle, row.end(), std::greater<>());
+}
+
+inline void add(RowWeights& sum, const RowWeights& row) {
+  sum.entropy += row.entropy;
+  sum.largest_weight += row.largest_weight;
+}
+
+inline void divide(RowWeights& sum, std::int64_t count) {
+  sum.entropy /= static_cast<double>(count);
+  sum.largest_weight /= static_cast<double>(count);
+}
+
+/// Which rows of each prompt are long and which are short, and the group of each.
+struct LongerRowPlan {
+  static constexpr std::int64_t none = -1;
+  bool rows_grow = false;
+  std::vector<std::vector<std::int64_t>> long_group, short_group;  ///< by prompt and row
+  std::size_t groups = 0;
+  std::vector<std::int64_t> sampled;  ///< numbers of long rows in the order in which they are read
+};
+
+/// Long rows have more than half of the length of the longest row of their prompt. Short ones have a quarter to a half
+/// of it. Where these are fewer than a quarter of the long ones, the first halves of the long rows are taken for them.
+inline LongerRowPlan longer_row_plan(const std::vector<std::vector<std::int64_t>>& lengths) {
+  constexpr std::int64_t most_batches = 32, most_sampled = 64, least_length = 4;
+  LongerRowPlan plan;
+  std::vector<std::pair<std::size_t, std::size_t>> long_rows, short_rows;  // prompt and row
+  for (std::size_t p = 0; p < lengths.size(); ++p) {
+    const std::int64_t longest = lengths[p].empty() ? 0 : *std::max_element(lengths[p].begin(), lengths[p].end());
+    for (std::size_t i = 0; i < lengths[p].size(); ++i) {
+      const std::int64_t n = lengths[p][i];
+      if (2 * n > longest && n >= 2 * least_length) long_rows.emplace_back(p, i);
+      if (2 * n <= longest && 4 * n > longest && n >= least_length) short_rows.emplace_back(p, i);
+    }
+    plan.long_group.emplace_back(lengths[p].size(), LongerRowPlan::none);
+    plan.short_group.emplace_back(lengths[p].size(), LongerRowPlan::none);
+  }
+  plan.rows_grow = 4 * short_rows.size() >= long_rows.size();
+  if (!plan.rows_grow) short_rows = long_rows;
+  const auto shorter = [&](const auto& a, const auto& b) {
+    return lengths[a.first][a.second] < lengths[b.first][b.second];
+  };
+  if (lengths.size() == 1) {  // batches of rows of about the same length
+    std::stable_sort(long_rows.begin(), long_rows.end(), shorter);
+    std::stable_sort(short_rows.begin(), short_rows.end(), shorter);
+  }
+  plan.groups = lengths.size() > 1
+                    ? lengths.size()
+                    : std::min({static_cast<std::size_t>(most_batches), short_rows.size(), long_rows.size()});
+  for (const auto& [rows, groups] : {std::pair(&long_rows, &plan.long_group), {&short_rows, &plan.short_group}}) {
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+      const auto& [p, row] = (*rows)[i];
+      (*groups)[p][row] = static_cast<std::int64_t>(lengths.size() > 1 ? p : i * plan.groups / rows->size());
+    }
+  }
+  const auto count = static_cast<std::int64_t>(long_rows.size());
+  for (std::int64_t i = 0; i < std::min(count, most_sampled); ++i) {
+    plan.sampled.push_back(i * count / std::min(count, most_sampled));
+  }
+  return plan;
+}
+
+/// The means of the groups that have both long and short rows, and a sample of the long rows.
+struct LongerRowGroups {
+  std::vector<LongerRowGroup> groups = {};
+  bool rows_grow = false;
+  std::vector<std::vector<double>> sample = {};  ///< the scores of each in descending order
+};
+
+inline LongerRowGroups longer_row_groups(std::span<const ScoreArray> prompts, const MeasurementOptions& options) {
+  std::vector<std::vector<std::int64_t>> lengths(prompts.size());
+  visit_rows(prompts, options, [&](std::size_t prompt, std::span<double> row) {
+    lengths[prompt].push_back(static_cast<std::int64_t>(row.size()));
+  });
+  const LongerRowPlan plan = longer_row_plan(lengths);
+  LongerRowGroups result{.groups = std::vector<LongerRowGroup>(plan.groups), .rows_grow = plan.rows_grow};
+  std::vector<LongerRowGroup>& groups = result.groups;
+  // lengths first, which say how much longer a group's rows become
+  for (std::size_t p = 0; p < prompts.size(); ++p) {
+    for (std::size_t i = 0; i < lengths[p].size(); ++i) {
+      const double length = static_cast<double>(lengths[p][i]);
+      if (const auto g = plan.long_group[p][i]; g >= 0) {
+        LongerRowGroup& group = groups[static_cast<std::size_t>(g)];
+        ++group.long_rows;
+        group.log_long += std::log(length);
+      }
+      if (const auto g = plan.short_group[p][i]; g >= 0) {
+        LongerRowGroup& group = groups[static_cast<std::size_t>(g)];
+        ++group.short_rows;
+        group.log_short += std::log(plan.rows_grow ? length : std::floor(length / 2));
+      }
+    }
+  }
+  for (LongerRowGroup& group : groups) {
+    group.log_long /= static_cast<double>(group.long_rows);
+    group.log_short /= static_cast<double>(group.short_rows);
+  }
+  std::vector<std::size_t> next(prompts.size(), 0);
+  std::int64_t long_rows = 0;
+  std::vector<double> short_row;
+  visit_rows(prompts, options, [&](std::size_t prompt, std::span<double> row) {
+    const std::size_t i = next[prompt]++;
+    if (const auto g = plan.short_group[prompt][i]; g >= 0) {
+      LongerRowGroup& group = groups[static_cast<std::size_t>(g)];
+      const auto used = plan.rows_grow ? row : row.first(row.size() / 2);
+      short_row.assign(used.begin(), used.end());
+      const double n = static_cast<double>(short_row.size());
+      const double mean = std::accumulate(short_row.begin(), short_row.end(), 0.0) / n;
+      double squares = 0;
+      for (const double score : short_row) squares += (score - mean) * (score - mean);
+      group.variance += squares / (n - 1);
+      put_needles_first(short_row, most_needles);
+      const double longer = n * std::exp(group.log_long - group.log_short);
+      for (std::size_t rule = 0; rule < own_rules; ++rule) {
+        add(group.predicted[rule], continued_row(short_row, needle_counts[rule], longer, 1));
+      }
+    }
+    if (const auto g = plan.long_group[prompt][i]; g >= 0) {
+      add(groups[static_cast<std::size_t>(g)].measured, continued_row(row, 0, static_cast<double>(row.size()), 1));
+      if (std::binary_search(plan.sampled.begin(), plan.sampled.end(), long_rows++)) {
+        result.sample.emplace_back(row.begin(), row.end());
+        put_needles_first(result.sample.back(), row.size());
+      }
+    }
+  });
+  std::erase_if(groups, [](const LongerRowGroup& group) { return group.short_rows == 0 || group.long_rows == 0; });
+  for (LongerRowGroup& group : groups) {
+    divide(group.measured, group.long_rows);
+    group.variance /= static_cast<double>(group.short_rows);
+    for (RowWeights& one : group.predicted) divide(one, group.short_rows);
+  }
+  return result;
+}
+
+}  // namespace incontext::calibration::detail

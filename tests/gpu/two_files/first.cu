@@ -1,0 +1,30 @@
+// Ctrl-C reaches the kernels of every source file of a program, each of which has a gpu_stop of its own. What kernels read
+// is tried where there is a GPU; otherwise only that the setters of both files are known.
+#include <cstdio>
+#include <incontext/simulate/engine/cuda.hpp>
+
+#include "gpu/two_files/read_stop.hpp"
+
+int incontext::testing::read_in_first_file() { return read_stop<1>(); }
+
+int main() {
+  namespace detail = incontext::simulate::detail;
+  using incontext::testing::read_in_first_file;
+  using incontext::testing::read_in_second_file;
+  const auto& setters = detail::gpu_stop_setters();
+  if (setters.size() != 2 || setters[0] == setters[1]) {
+    std::printf("FAILED: %zu setters, 2 different ones expected\n", setters.size());
+    return 1;
+  }
+  if (detail::gpu_count() == 0) {
+    std::printf("two setters; skipped: no GPU to read by\n");
+    return 0;
+  }
+  for (const int value : {1, 0, 1}) {
+    detail::set_gpu_stop(value);
+    const int first = read_in_first_file(), second = read_in_second_file();
+    std::printf("stop %d: first file %d, second file %d\n", value, first, second);
+    if (first != value || second != value) return 1;
+  }
+  return 0;
+}
