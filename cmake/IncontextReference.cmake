@@ -1,16 +1,25 @@
-# docs: the API reference, build/docs/html/index.html, where Doxygen and a local MathJax (Debian: libjs-mathjax) are found.
+# docs: the site of the documentation, build/docs/site/index.html, where Doxygen, Python, cmark-gfm and a local KaTeX
+# (Debian: libjs-katex) are found.
 find_program(INCONTEXT_DOXYGEN doxygen)
-find_path(INCONTEXT_MATHJAX MathJax.js PATHS /usr/share/javascript/mathjax /usr/share/mathjax NO_DEFAULT_PATH)
-mark_as_advanced(INCONTEXT_DOXYGEN INCONTEXT_MATHJAX)
+find_program(INCONTEXT_CMARK_GFM cmark-gfm)
+find_path(INCONTEXT_KATEX katex.min.js PATHS /usr/share/javascript/katex NO_DEFAULT_PATH)
+mark_as_advanced(INCONTEXT_DOXYGEN INCONTEXT_CMARK_GFM INCONTEXT_KATEX)
 if(NOT EXISTS "${PROJECT_SOURCE_DIR}/docs")
   return()  # Python's source archive has no docs
 endif()
+set(INCONTEXT_SITE "${PROJECT_BINARY_DIR}/docs/site")
 if(INCONTEXT_DOXYGEN)
-  set(INCONTEXT_REFERENCE "${PROJECT_BINARY_DIR}/docs")
-  configure_file("${PROJECT_SOURCE_DIR}/docs/doxygen/Doxyfile.in" "${INCONTEXT_REFERENCE}/Doxyfile" @ONLY)
+  configure_file("${PROJECT_SOURCE_DIR}/docs/doxygen/Doxyfile.in" "${PROJECT_BINARY_DIR}/docs/Doxyfile" @ONLY)
 endif()
-if(INCONTEXT_DOXYGEN AND INCONTEXT_MATHJAX)
-  add_custom_target(docs COMMAND "${INCONTEXT_DOXYGEN}" "${INCONTEXT_REFERENCE}/Doxyfile"
-                         COMMAND "${CMAKE_COMMAND}" -E create_symlink "${INCONTEXT_MATHJAX}" "${INCONTEXT_REFERENCE}/html/mathjax"
-                         COMMENT "The API reference: ${INCONTEXT_REFERENCE}/html/index.html" VERBATIM)
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(INCONTEXT_DOXYGEN AND INCONTEXT_CMARK_GFM AND INCONTEXT_KATEX AND Python3_Interpreter_FOUND)
+  set(_build "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/docs/site/build.py")
+  set(_where "${PROJECT_SOURCE_DIR}" "${INCONTEXT_SITE}" "The ledger of claims=${PROJECT_BINARY_DIR}/ledger.html"
+             "The explorer=${PROJECT_BINARY_DIR}/docs/explorer/explorer.html")
+  add_custom_target(docs COMMAND "${CMAKE_COMMAND}" -E rm -rf "${INCONTEXT_SITE}"
+                         COMMAND ${_build} frame ${_where}
+                         COMMAND "${INCONTEXT_DOXYGEN}" "${PROJECT_BINARY_DIR}/docs/Doxyfile"
+                         COMMAND "${CMAKE_COMMAND}" -E env "CMARK_GFM=${INCONTEXT_CMARK_GFM}" "KATEX=${INCONTEXT_KATEX}"
+                                 ${_build} pages ${_where}
+                         COMMENT "The documentation: ${INCONTEXT_SITE}/index.html" VERBATIM)
 endif()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """pages.py ROOT: what the pages and the blocks of the headers name is there, and what they quote is what is compiled.
 
-  * README has at most 130 lines, and its two commands are those that .ci/run begins with. The version that README and
-    CITATION.cff name is CMakeLists.txt's.
+  * README has at most 130 lines, and its two commands are those that .ci/run begins with. The version that README,
+    CITATION.cff, CHANGELOG and the recipes of packaging/ name is CMakeLists.txt's.
   * A relative link of a page leads to a file or folder of the tree and, after a #, to a heading of that page.
   * Every page of docs/ can be reached from docs/index.md.
   * The tests and pages that a header names are there. The `spec` of a case of the reference values is a section of docs/theory/.
@@ -129,13 +129,22 @@ def check_readme():
 
 def check_version():
     version = re.search(r"project\(incontext VERSION ([\d.]+)", Path("CMakeLists.txt").read_text())[1]
-    for page, line in ("README.md", f"version = {{{version}}}"), ("CITATION.cff", f"version: {version}\n"):
+    stated = {
+        "README.md": f"version = {{{version}}}",
+        "CITATION.cff": f"version: {version}\n",
+        "CHANGELOG.md": f"\n## [{version}]",
+        "packaging/conda-forge/recipe.yaml": f'\n  version: "{version}"\n',
+        "packaging/debian/changelog": f"incontext ({version}-",
+        "packaging/spack/package.py": f'\n    version("{version}", ',
+        "packaging/vcpkg/ports/incontext/vcpkg.json": f'"version": "{version}"',
+    }
+    for page, line in stated.items():
         if line not in Path(page).read_text():
             breach(page, f"does not name version {version}, which CMakeLists.txt defines")
 
 
 def tracked_pages():
-    pages = [*Path(".").glob("*.md"), *Path("docs").rglob("*.md")]
+    pages = [*Path(".").glob("*.md"), *Path("docs").rglob("*.md"), *Path("packaging").rglob("*.md")]
     return sorted(str(page) for page in pages)
 
 

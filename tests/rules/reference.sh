@@ -10,7 +10,8 @@ trap 'rm -rf "$work"' EXIT
 
 {
   cat "$doxyfile"
-  printf '%s\n' "OUTPUT_DIRECTORY = $work" "WARN_LOGFILE = $work/warnings.txt" 'SEARCHENGINE = NO'
+  printf '%s\n' "OUTPUT_DIRECTORY = $work" "WARN_LOGFILE = $work/warnings.txt" 'HTML_OUTPUT = html' 'HTML_HEADER =' 'HTML_FOOTER =' \
+    'GENERATE_TAGFILE ='
 } >"$work/Doxyfile"
 "$doxygen" "$work/Doxyfile"
 for group in core random numerics statistics scoring laws regression classification baselines training apply \

@@ -1,0 +1,40 @@
+# Tried: the class body, against a stand-in for Spack's directives; its dependencies exist in spack-packages of July 2026;
+# black. Not tried: Spack itself, which this machine could not get.
+# Its place is repos/spack_repo/builtin/packages/incontext/package.py, under the license lines that Spack's files begin with.
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage
+
+from spack.package import *
+
+
+class Incontext(CMakePackage):
+    """Header-only C++20 library of the closed-form theory of in-context learning by attention,
+    with Monte Carlo simulators that put it on trial."""
+
+    homepage = "https://incontext.invalid/"
+    url = "https://incontext.invalid/incontext-0.1.0-source.tar.gz"
+
+    license("BSL-1.0")
+
+    version("0.1.0", sha256="0000000000000000000000000000000000000000000000000000000000000000")
+
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.22:", type="build")
+
+    depends_on("eigen@3.4:")
+    depends_on("boost@1.74:")
+    depends_on("random123@1.14:")
+
+    variant("simulate", default=False, description="Bring what the simulators include")
+    depends_on("thrust@1.17:", when="+simulate")
+    depends_on("tbb", when="+simulate")
+
+    def cmake_args(self):
+        return [
+            self.define("INCONTEXT_BUILD_PROGRAMS", False),
+            self.define("INCONTEXT_BUILD_TESTS", False),
+            self.define("INCONTEXT_BUILD_BENCHMARKS", False),
+            self.define("INCONTEXT_CUDA", False),
+            self.define("INCONTEXT_MPI", False),
+            self.define("INCONTEXT_TORCH", False),
+        ]
