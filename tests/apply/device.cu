@@ -27,6 +27,7 @@ constexpr std::ptrdiff_t queries = 70, keys = 200, dimension = 37, components = 
 constexpr double allowed_roundings = 256;
 
 /// Whether both must have the same bits: not where a map uses the C library's functions, which a GPU has its own of.
+/// Rows of SSA call log1p where fused attention has a polynomial of its own.
 enum class Agreement { bits, roundings };
 
 template <class T>
@@ -62,22 +63,28 @@ bool agrees(const char* name, Agreement needed, std::ptrdiff_t rows, std::ptrdif
 }
 
 template <class T, class Map>
-bool map_agrees(const char* name, Agreement needed, const Map& map, const Layer<T>& layer, const Options& options) {
+bool map_agrees(const char* name, Agreement rows_needed, Agreement attention_needed, const Map& map,
+                const Layer<T>& layer, const Options& options) {
   using View = scoring::MatrixView<const T>;
   using Out = scoring::MatrixView<T>;
   const View z(layer.scores.data(), queries, keys), u(layer.direction.data(), queries, keys);
   const View q(layer.queries.data(), queries, dimension), k(layer.keys.data(), keys, dimension);
   const View v(layer.values.data(), keys, components), g(layer.cotangent.data(), queries, components);
-  const auto check = [&](const char* what, std::ptrdiff_t rows, std::ptrdiff_t columns, const auto& work) {
+  const auto check = [&](const char* what, Agreement needed, std::ptrdiff_t rows, std::ptrdiff_t columns,
+                         const auto& work) {
     return agrees<T>((std::string(what) + ", " + name).c_str(), needed, rows, columns, options, work);
   };
-  bool all = check("weights", queries, keys, [&](const Options& here, Out out) { apply::weights(map, z, out, here); });
-  all &= check("jvp", queries, keys, [&](const Options& here, Out out) { apply::jvp(map, z, u, out, here); });
-  all &= check("vjp", queries, keys, [&](const Options& here, Out out) { apply::vjp(map, z, u, out, here); });
-  all &= check("attention", queries, components,
+  const auto check_rows = [&](const char* what, const auto& work) {
+    return check(what, rows_needed, queries, keys, work);
+  };
+  bool all = check_rows("weights", [&](const Options& here, Out out) { apply::weights(map, z, out, here); });
+  all &= check_rows("jvp", [&](const Options& here, Out out) { apply::jvp(map, z, u, out, here); });
+  all &= check_rows("vjp", [&](const Options& here, Out out) { apply::vjp(map, z, u, out, here); });
+  all &= check("attention", attention_needed, queries, components,
                [&](const Options& here, Out out) { apply::attend(map, q, k, v, out, here); });
   if constexpr (apply::FusedGradient<Map>) {
-    all &= check("gradient", queries + keys, dimension + components, [&](const Options& here, Out out) {
+    const std::ptrdiff_t rows = queries + keys, columns = dimension + components;
+    all &= check("gradient", attention_needed, rows, columns, [&](const Options& here, Out out) {
       const scoring::Strides strides{out.columns, 1};
       T* const below = out.data + queries * out.columns;
       (void)apply::attention_gradient(map, q, k, v, g,
@@ -91,10 +98,11 @@ bool map_agrees(const char* name, Agreement needed, const Map& map, const Layer<
 
 template <class T>
 bool all_agree(const Layer<T>& layer, const Options& options) {
-  bool all = map_agrees("softmax", Agreement::bits, scoring::Softmax<T>{T(3)}, layer, options);
-  all &= map_agrees("SSA", Agreement::bits, scoring::SSA<T>{T(1), T(2), T(0.5)}, layer, options);
-  all &= map_agrees("linear", Agreement::bits, scoring::LinearAttention<T>{T(3)}, layer, options);
-  all &= map_agrees("NormSoftmax", Agreement::roundings, scoring::NormSoftmax<T>{T(0.8)}, layer, options);
+  constexpr auto bits = Agreement::bits, roundings = Agreement::roundings;
+  bool all = map_agrees("softmax", bits, bits, scoring::Softmax<T>{T(3)}, layer, options);
+  all &= map_agrees("SSA", roundings, bits, scoring::SSA<T>{T(1), T(2), T(0.5)}, layer, options);
+  all &= map_agrees("linear", bits, bits, scoring::LinearAttention<T>{T(3)}, layer, options);
+  all &= map_agrees("NormSoftmax", roundings, roundings, scoring::NormSoftmax<T>{T(0.8)}, layer, options);
   return all;
 }
 
