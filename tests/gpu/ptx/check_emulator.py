@@ -10,6 +10,7 @@ import math
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -370,6 +371,9 @@ def check_refusals(folder):
 
 
 def main():
+    if not shutil.which("gcc") or not shutil.which("g++"):
+        print("skipped: no gcc")
+        sys.exit(77)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for source in ("machine", "kernels_program"):

@@ -1,9 +1,13 @@
 // Stands in for libcudart, with one GPU, that of machine.hpp: the functions that this project's programs call, and no
 // other, so that a program that calls another does not link. A launch is over when it returns, so that streams have
-// nothing to wait for. PTX_MEMORY in the environment is the GPU's free memory in bytes, 1 GiB if it is not set.
+// nothing to wait for. In the environment,
+//   PTX_MEMORY=BYTES  is the GPU's memory, 1 GiB if it is not set;
+//   PTX_FAIL=N        lets call number N fail, of those that may fail, and PTX_FAIL=N+ every call from there on, as if
+//                     the GPU were lost; with 0 none fails, and their number is printed when the program ends.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -96,6 +100,17 @@ RegisteredKernel& kernel_of(const void* host) {
 cudaError_t last_error = cudaSuccess;
 cudaError_t failed(cudaError_t error) { return last_error = error; }
 
+/// Whether PTX_FAIL lets this call fail.
+bool must_fail() {
+  static const char* const text = std::getenv("PTX_FAIL");
+  if (!text) return false;
+  char* end = nullptr;
+  const long first = std::strtol(text, &end, 10);
+  static long calls = 0;
+  if (++calls == 1 && first == 0) std::atexit([] { std::fprintf(stderr, "emulator: %ld calls\n", calls); });
+  return calls == first || (*end == '+' && calls > first);
+}
+
 struct Configuration {
   dim3 grid, block;
   std::size_t shared;
@@ -147,6 +162,7 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* sha
 
 cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments, std::size_t shared,
                              cudaStream_t) {
+  if (must_fail()) return failed(cudaErrorLaunchFailure);
   const RegisteredKernel& registered = kernel_of(host);
   const Kernel& kernel = *registered.kernel;
   const u64 threads = u64{block.x} * block.y * block.z, blocks = u64{grid.x} * grid.y * grid.z;
@@ -163,6 +179,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 }
 
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
+  if (must_fail()) return failed(cudaErrorMemoryAllocation);
   const u64 address = bytes <= free_memory() ? emulator::allocate(bytes) : 0;
   *pointer = reinterpret_cast<void*>(address);
   return address ? cudaSuccess : failed(cudaErrorMemoryAllocation);
@@ -174,6 +191,7 @@ cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t) { r
 cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  if (must_fail()) return failed(cudaErrorUnknown);
   const bool to_gpu = emulator::is_gpu_memory(address_of(to)), from_gpu = emulator::is_gpu_memory(address_of(from));
   if (kind != cudaMemcpyDefault && (to_gpu != (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) ||
                                     from_gpu != (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)))
@@ -189,11 +207,13 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   return cudaMemcpy(to, from, bytes, kind);
 }
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
+  if (must_fail()) return failed(cudaErrorUnknown);
   emulator::copy_to(address_of(pointer), std::vector<char>(bytes, static_cast<char>(value)).data(), bytes);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
                                     cudaMemcpyKind, cudaStream_t) {
+  if (must_fail()) return failed(cudaErrorUnknown);
   const auto entry = registry().variables.find(symbol);
   if (entry == registry().variables.end()) return failed(cudaErrorInvalidSymbol);
   const Module& module = module_of(entry->second.file);
@@ -208,20 +228,27 @@ cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::s
 }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  if (must_fail()) return failed(cudaErrorUnknown);
   *free = free_memory();
   *all = *free + emulator::allocated_bytes();
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceCount(int* count) {
+  if (must_fail()) return failed(cudaErrorUnknown);
   *count = 1;
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
+  if (must_fail()) return failed(cudaErrorUnknown);
   *device = 0;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : failed(cudaErrorInvalidDevice); }
+cudaError_t cudaSetDevice(int device) {
+  if (must_fail()) return failed(cudaErrorUnknown);
+  return device == 0 ? cudaSuccess : failed(cudaErrorInvalidDevice);
+}
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  if (must_fail()) return failed(cudaErrorUnknown);
   switch (attribute) {
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
       *value = shared_bytes_at_most;
@@ -240,6 +267,7 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t*, int) { return failed(cud
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return failed(cudaErrorNotSupported); }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) { return failed(cudaErrorNotSupported); }
 cudaError_t cudaFuncSetAttribute(const void* host, cudaFuncAttribute attribute, int value) {
+  if (must_fail()) return failed(cudaErrorUnknown);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
     refuse("attribute %d of a kernel is set", static_cast<int>(attribute));
   if (value < 0 || value > shared_bytes_at_most) return failed(cudaErrorInvalidValue);
@@ -260,7 +288,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess; }
+cudaError_t cudaStreamQuery(cudaStream_t) { return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() { return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess; }
 }

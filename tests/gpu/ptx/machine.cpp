@@ -87,7 +87,8 @@ struct Run {
 Run run;
 std::string order = "forward";
 u64 random_state = 0;
-std::map<u64, u64> allocated;  // address to bytes
+/// Address to bytes. It is never destroyed, because the program may free memory until its end.
+std::map<u64, u64>& allocated = *new std::map<u64, u64>;
 
 bool is_random() { return order != "forward" && order != "backward"; }
 
@@ -317,6 +318,11 @@ std::vector<const Module*>& modules() {
 
 u64 allocate(u64 bytes) {
   map_all_memory();
+  static const bool is_checked_at_the_end =
+      std::atexit([] {
+        if (!allocated.empty()) refuse("%zu pieces of memory are allocated when the program ends", allocated.size());
+      }) == 0;
+  if (!is_checked_at_the_end) refuse("atexit fails");
   u64 at = heap_begin;
   for (const auto& [address, size] : allocated) {
     if (address - at >= bytes + gap) break;

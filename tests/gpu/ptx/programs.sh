@@ -3,6 +3,7 @@
 #   programs.sh bits PROGRAM BITS.TXT      prints BITS.TXT, in several orders of threads and with little memory
 #   programs.sh in_every_order PROGRAM     succeeds, and prints the same, whatever the order of the threads
 #   programs.sh tables PROGRAM             its subcommands' tables are those of the CPU, number by number
+#   programs.sh failures PROGRAM           where a call of CUDA fails, it says so in a line and prints no number
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -78,6 +79,37 @@ tables() {
       failed=1
     fi
   done
+}
+
+# ends_well EXIT_CODE COMMAND...: where a call of CUDA fails, the command ends with exit code 2 and one line, or as if none
+# had failed, which is right after a question that it can do without.
+ends_well() {
+  local code=0
+  "${@:2}" >"$work/out" 2>"$work/err" || code=$?
+  if [ $code -eq "$1" ] && [ ! -s "$work/err" ] && cmp -s "$work/out" "$work/whole"; then
+    harmless=$((harmless + 1))
+  elif [ $code -ne 2 ] || [ -s "$work/out" ] || [ "$(wc -l <"$work/err")" -ne 1 ]; then
+    echo "exit code $code"
+    cat "$work/out" "$work/err"
+    return 1
+  fi
+}
+
+failures() {
+  local run=("$1" temperature --dimension 4 --context-length 8 --trials 2000 --device cuda --quiet)
+  local code=0 calls step n mode harmless=0 tried=0
+  PTX_FAIL=0 "${run[@]}" >"$work/whole" 2>"$work/err" || code=$?
+  calls=$(awk '/^emulator: [0-9]+ calls$/ { print $2 }' "$work/err")
+  [ -s "$work/whole" ] && [ "$calls" -gt 20 ] || { cat "$work/err"; exit 1; }
+  step=$((calls / 40 + 1)) # each of the first 20, which choose the GPU, and then some
+  for mode in "" +; do
+    for ((n = 1; n <= calls; n += n < 20 ? 1 : step)); do
+      PTX_FAIL=$n$mode must "call $n$mode of $calls" ends_well $code "${run[@]}"
+      tried=$((tried + 1))
+    done
+  done
+  echo "$harmless of $tried failures change nothing"
+  [ $((2 * harmless)) -lt $tried ] || failed=1
 }
 
 "$@"
