@@ -41,6 +41,7 @@ change_stack:
 namespace {
 
 constexpr u32 warp_size = 32;
+// Where things are in the emulated memory. Between any two pieces `gap` bytes belong to nobody.
 constexpr std::size_t stack_bytes = 1 << 20;
 constexpr u64 parameters_begin = memory_begin + 4096, variables_begin = memory_begin + (1 << 20),
               locals_begin = memory_begin + (16 << 20), shared_begin = memory_begin + private_bytes,
@@ -63,6 +64,7 @@ WordRecord* records_of(u64 address) {
   return reinterpret_cast<WordRecord*>(records_begin) + (address - memory_begin) / 4;
 }
 
+/// A thread that waits for others: it has a stack of its own, and the scheduler gives it turns.
 struct Fiber {
   enum class State { ready, at_barrier, in_warp, ended };
 
@@ -75,7 +77,8 @@ struct Fiber {
   pred is_inside = 0;
 };
 
-/// Epochs count barriers, blocks and launches: they never repeat.
+/// What runs. Epochs count barriers, blocks and launches, and never repeat: `launch_epoch` and `block_epoch` are the
+/// first of the present launch and block.
 struct Run {
   const Kernel* kernel = nullptr;
   const Thread* thread = nullptr;
@@ -247,7 +250,9 @@ Access after(const Access& before, u32 thread, u32 bytes) {
   return now;
 }
 
-/// Whether an earlier access to one of the bytes, of another thread, has no order with the present one.
+/// Whether an earlier access to one of the bytes, of another thread, has no order with the present one: it is of
+/// another block of this launch, or of this block since the last barrier. A barrier of a warp makes no order here,
+/// which no kernel needs so far.
 bool is_unordered(const Access& before, u32 thread, u32 bytes) {
   if (before.epoch < run.launch_epoch || (before.bytes & bytes) == 0) return false;
   if (before.by_other_blocks || before.epoch < run.block_epoch) return true;

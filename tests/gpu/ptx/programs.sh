@@ -81,8 +81,8 @@ tables() {
   done
 }
 
-# ends_well EXIT_CODE COMMAND...: where a call of CUDA fails, the command ends with exit code 2 and one line, or as if none
-# had failed, which is right after a question that it can do without.
+# ends_well EXIT_CODE COMMAND...: where a call of CUDA fails, the command ends with exit code 2 and one line, or as if
+# none had failed, which is right after a question that it can do without.
 ends_well() {
   local code=0
   "${@:2}" >"$work/out" 2>"$work/err" || code=$?
