@@ -7,6 +7,8 @@
 #include <limits>
 #include <span>
 
+#include "incontext/core/floating_point.hpp"
+
 /// The weights of a row of scores that becomes longer.
 namespace incontext::calibration {
 
