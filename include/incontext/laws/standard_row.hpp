@@ -9,6 +9,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/lattice_row.hpp"
 #include "incontext/laws/detail/row_integrals.hpp"
 #include "incontext/laws/detail/sampled_scores.hpp"
 #include "incontext/laws/detail/wide_scores.hpp"
@@ -116,7 +117,7 @@ class StandardRows {
     using std::log;
     using std::sqrt;
     if (score_stddev < detail::WideScores<T>::narrowest(count_)) {
-      return detail::integrate_row(detail::SampledScores<T>::linear(score_stddev, count_), count_, T(-log(count_)));
+      return detail::integrate_linear_row(count_, score_stddev);
     }
     return detail::integrate_row(detail::WideScores<T>(score_stddev, count_), count_,
                                  detail::turning_point(count_, score_stddev),
