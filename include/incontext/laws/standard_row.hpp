@@ -9,7 +9,6 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
-#include "incontext/laws/detail/lattice_row.hpp"
 #include "incontext/laws/detail/row_integrals.hpp"
 #include "incontext/laws/detail/sampled_scores.hpp"
 #include "incontext/laws/detail/wide_scores.hpp"

@@ -4,12 +4,15 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "incontext/core/interval.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/lattice_row.hpp"
 #include "incontext/laws/detail/sampled_scores.hpp"
+#include "incontext/laws/detail/score_lattice.hpp"
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/numerics/quadrature.hpp"
 
@@ -62,7 +65,43 @@ StandardRow<T> integrate_row(const Scores& scores, const T& count, const T& star
   return {row.value[0], row.value[1], row.value[2], row.value[3], worst};
 }
 
-/// The same with one more token of weight e^exponent, which is no score's: Z holds it, and the sums leave it out.
+/// The moments of a row of normal scores, each as an integral for 1 / Z^4 with (sum p)^2, (sum p)^4 = 1 or sum p beside
+/// it, over tuples of distinct tokens.
+template <Real T>
+StandardRow<T> integrate_linear_row(const T& count, const T& x) {
+  using Kernel = typename ScoreLattice<T>::Kernel;
+  const RowOf<T> row(count);
+  const T pairs = row.distinct(2), triples = row.distinct(3), quadruples = row.distinct(4);
+  T all = T(0), ipr = T(0), trace = T(0), lost = T(0), kept = T(0);
+  ScoreLattice<T> lattice = lattice_of_row(count, x, 4);
+  for_each_s(lattice, lattice.length(), [&] {
+    T first = T(0), second = T(0), third = T(0), fourth = T(0);
+    const T log_psi = lattice([&](const T&, const T& weight, const Kernel& kernel) {
+      const T one = weight * kernel.t * kernel.survives, two = one * kernel.t, three = two * kernel.t;
+      first += one;
+      second += two;
+      third += three;
+      fourth += three * kernel.t;
+    });
+    const T a = count * first, b = count * second, c = count * third;
+    const T single = count * fourth * row.others(log_psi, 1), two = pairs * row.others(log_psi, 2);
+    const T three = triples * b * a * a * row.others(log_psi, 3);
+    const T four = quadruples * a * a * a * a * row.others(log_psi, 4);
+    const T separate = two * c * a, together = two * b * b;
+    const T density = single + T(4) * separate + T(3) * together + T(6) * three + four;
+    all += density;
+    ipr += single + T(2) * separate + together + three;
+    trace += T(2) * separate + T(2) * together + T(5) * three + four;
+    lost += single + T(8) * separate - T(5) * together + three;
+    kept += T(8) * together - T(4) * separate + T(5) * three + four;
+    return density;
+  });
+  const T scale = lattice.step() / T(6);
+  const T off = math::magnitude(T(scale * all - T(1))), rule = T(std::numeric_limits<T>::epsilon());
+  return {T(scale * ipr), T(x * scale * trace), T(scale * (ipr + x * x * kept)), T(scale * lost), std::max(off, rule)};
+}
+
+/// integrate_row with one more token of weight e^exponent, which is no score's: Z holds it, and the sums leave it out.
 template <class Scores, Real T>
 NeedleRow<T> integrate_needle_row(const Scores& scores, const T& count, const T& exponent, const T& start) {
   using std::exp;
