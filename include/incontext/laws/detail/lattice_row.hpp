@@ -28,7 +28,7 @@ T log_sum(const T& a, const T& b) {
   return larger + math::log_one_plus(T(exp(T(smaller - larger))));
 }
 
-/// The widest scores for which laws that hold at any width take the lattice. Wider ones have a smoother integrand, whose
+/// The widest scores for which laws that hold at any width take the lattice. Wider ones have a smoother integrand: its
 /// step is better found by halving.
 template <Real T>
 T widest_on_lattice() {
@@ -65,8 +65,8 @@ T lowest_exponent(const T& count) {
   return log(T(std::numeric_limits<T>::epsilon())) - T(5) - T(2) * log(count);
 }
 
-/// The scores that matter from `start` on, to integrals with a power of one weight up to `power`: those within the reach
-/// of the row, farther out as far as the weight, or one over it, tilts their law, but no score whose e^-t is zero.
+/// The scores that matter from `start` on to integrals with a power of one weight up to `power`: those within the reach
+/// of the row, and farther out as far as the weight or one over it tilts their law, but none whose e^-t is zero.
 template <Real T>
 Interval<T> scores_of_row(const T& count, const T& x, const T& start, int power) {
   const T reach = SampledScores<T>::reach(count), tilted = reach + T(double(power)) * x;

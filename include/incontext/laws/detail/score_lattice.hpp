@@ -21,9 +21,9 @@ T negligible_part() {
   return T(std::numeric_limits<T>::epsilon()) / T(8);
 }
 
-/// The step in s at which the trapezoidal rule for E[X / Z^k] = (1 / Gamma(k)) int ds E[X e^(k s - Z e^s)], X >= 0, errs
-/// by a negligible part, whatever the law of X and Z: by at most 2 |Gamma(k + i w)| / Gamma(k) with w = 2 pi / step,
-/// where |Gamma(k + i w)|^2 = (pi w / sinh(pi w)) (1 + w^2) (4 + w^2) ... ((k - 1)^2 + w^2).
+/// The step in s at which the trapezoidal rule for E[X / Z^k] = (1 / Gamma(k)) int ds E[X e^(k s - Z e^s)], X >= 0, has
+/// a negligible error, whatever the law of X and Z: at most 2 |Gamma(k + i w)| / Gamma(k) with w = 2 pi / step, where
+/// |Gamma(k + i w)|^2 = (pi w / sinh(pi w)) (1 + w^2) (4 + w^2) ... ((k - 1)^2 + w^2). It is found by fixed points.
 template <Real T>
 T row_step(int order) {
   using std::log;
