@@ -8,6 +8,7 @@
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_row.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/scoring/softmax.hpp"
 #include "laws/functionals.hpp"
 #include "support/catch.hpp"
 #include "support/relative.hpp"
@@ -120,6 +121,25 @@ TEST_CASE("moments of a row on a lattice are those of its functionals", "[laws]"
       CHECK(relative(row.mean_square_score, exact.squared_mean_score) < 1e-12);
       CHECK(relative(row.lost_square, omega) < 1e-11);
       CHECK(row.error_estimate < 1e-14);
+    }
+  }
+}
+
+TEST_CASE("a row beside one more token has the moments of panels of scores", "[laws]") {
+  using Panels = laws::detail::SampledScores<double>;
+  const auto phi = scoring::Softmax<double>{1.0}.elementwise(2);
+  for (const double n : {2.0, 40.0, 1e6}) {
+    for (const double x : {1e-3, 0.3, 2.0, 6.0}) {
+      const auto panels = Panels::panels(phi, x, n, 0.75);
+      for (const double exponent : {-60.0, -1.0, 8.0, 25.0, 300.0}) {
+        const auto row = laws::detail::integrate_linear_needle_row(n, x, exponent);
+        const auto exact = laws::detail::integrate_needle_row(panels, n, exponent, std::min(-std::log(n), -exponent));
+        INFO("n " << n << ", x " << x << ", exponent " << exponent);
+        CHECK(std::abs(row.ipr - exact.ipr) < 1e-13);
+        CHECK(std::abs(row.mean_score - exact.mean_score) < 1e-13);
+        CHECK(std::abs(row.mean_square_score - exact.mean_square_score) < 2e-13);
+        CHECK(row.error_estimate < 1e-14);
+      }
     }
   }
 }
