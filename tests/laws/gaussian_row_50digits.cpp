@@ -24,8 +24,9 @@ using Json = nlohmann::json;
 std::vector<Json> cases(const std::string& kind) {
   std::ifstream file(INCONTEXT_ORACLES "/scoring.json");
   REQUIRE(file.good());
+  const Json all = Json::parse(file);
   std::vector<Json> found;
-  for (const Json& one : Json::parse(file).at("cases")) {
+  for (const Json& one : all.at("cases")) {
     if (one.at("kind") == kind) found.push_back(one);
   }
   REQUIRE(!found.empty());
@@ -64,7 +65,6 @@ TEST_CASE("fading agrees with the references to their last digits", "[laws][orac
 
 TEST_CASE("a row of normal scores agrees with the references to their last digits", "[laws][oracle]") {
   for (const Json& one : cases("rem")) {
-    if (one.at("id") != "rem-64-2") continue;  // a minute
     const auto row = gaussian_row(digits(one.at("in").at("n")), digits(one.at("in").at("x")));
     check_digits(one, "E_logZ", row.log_partition);
     check_digits(one, "Y2", row.ipr);

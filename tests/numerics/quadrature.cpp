@@ -1,7 +1,10 @@
 #include "incontext/numerics/quadrature.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
@@ -31,6 +34,24 @@ TEMPLATE_TEST_CASE("integrals of bumps are known, and the estimate is no less th
       CHECK(error <= 64 * eps);
       CHECK(result.error_estimate <= quadrature_tolerance<T>());
     }
+  }
+}
+
+TEST_CASE("an even function is called on one half alone, and has the same integral", "[numerics]") {
+  int calls = 0;
+  const auto bump = [&](double u) {
+    ++calls;
+    const double g = (u - 0.5) / 0.05;
+    return std::array<double, 2>{std::exp(-g * g / 2), (g * g - 1) * std::exp(-g * g / 2)};
+  };
+  using Values = std::array<double, 2>;
+  const auto whole = integrate_bumps("whole", bump, Values{}, 1e-10);
+  const int all = std::exchange(calls, 0);
+  const auto half = integrate_bumps("half", bump, Values{}, 1e-10, Symmetry::even);
+  CHECK(calls == (all + 1) / 2);
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+    CHECK(std::abs(half.value[k] - whole.value[k]) <= 1e-15);
+    CHECK(std::abs(half.size[k] - whole.size[k]) <= 1e-15);
   }
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/lattice_row.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/detail/row_contracts.hpp"
 #include "incontext/laws/log_concave.hpp"
@@ -34,6 +37,37 @@ T needle_start(const T& noise_count, const T& noise_stddev, const T& gap) {
   return turn < T(0) ? turn : T(0);
 }
 
+/// A share E[X / Z^2] = int ds e^(2 s) E[X e^(-e^s Z)] of Z, the weights of the needle and the noise together. The
+/// integrand is called with e^y, N T_1, N T_2 and log psi, where y = s + gap, and its value is multiplied by e^-e^y.
+/// log_noise is the logarithm of E[X Z] / E[X] without the needle's weight.
+template <Real T, class Integrand>
+numerics::Quadrature<T> needle_on_lattice(const T& noise_count, const T& noise_stddev, const T& gap, const T& log_noise,
+                                          const Integrand& integrand) {
+  using std::exp;
+  using std::log;
+  const T part = log(negligible_part<T>()) / T(2);
+  const T first_y = part - log_sum(T(0), T(log_noise - gap)), start = part - log_sum(gap, log_noise);
+  const auto scores = scores_of_row(noise_count, noise_stddev, start, 2);
+  const T lowest_y = std::min(lowest_exponent(noise_count), T(start + scores.lower * noise_stddev));
+  ScoreLattice<T> lattice(noise_stddev, row_step<T>(2), start, scores, lowest_y);
+  const T length = std::min(lattice.length(), T(ScoreLattice<T>::highest_exponent() - first_y));
+  T sum = T(0);
+  for_each_s(lattice, length, [&] {
+    T first = T(0), second = T(0);
+    const T log_psi = lattice([&](const T&, const T& weight, const auto& kernel) {
+      const T one = weight * kernel.t * kernel.survives;
+      first += one;
+      second += one * kernel.t;
+    });
+    const T needle = exp(T(first_y + lattice.offset()));
+    const T value = exp(T(-needle)) * integrand(needle, T(noise_count * first), T(noise_count * second), log_psi);
+    sum += value;
+    return value;
+  });
+  sum = std::min(T(1), T(sum * lattice.step()));
+  return {sum, T(sum * T(std::numeric_limits<T>::epsilon()))};
+}
+
 }  // namespace detail
 
 /// Expected weight of a needle of score m among N independent normal scores.
@@ -54,6 +88,14 @@ template <Real T>
 numerics::Quadrature<T> needle_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
   detail::require_needle("laws::needle_weight", n, noise_stddev, gap);
+  if (noise_stddev <= detail::widest_on_lattice<T>()) {
+    const detail::RowOf<T> noise(n);
+    return detail::needle_on_lattice(
+        n, noise_stddev, gap, detail::log_mean_sum(n, noise_stddev),
+        [&](const T& needle, const T& first, const T&, const T& log_psi) {
+          return T(needle * (needle * noise.others(log_psi, 0) + first * noise.others(log_psi, 1)));
+        });
+  }
   return detail::needle_integral<T>("laws::needle_weight", detail::NormalScores<T>(noise_stddev), n, gap,
                                     detail::needle_start(n, noise_stddev, gap));
 }
@@ -72,6 +114,16 @@ template <Real T>
 numerics::Quadrature<T> noise_weight(const Count<T>& noise_count, const T& noise_stddev, const T& gap) {
   const T& n = noise_count;
   detail::require_needle("laws::noise_weight", n, noise_stddev, gap);
+  if (noise_stddev <= detail::widest_on_lattice<T>()) {
+    const detail::RowOf<T> noise(n);
+    const T pairs = noise.distinct(2), own = T(1.5) * noise_stddev * noise_stddev;
+    const T log_noise = detail::log_sum(detail::log_mean_sum(n, noise_stddev), own);
+    return detail::needle_on_lattice(n, noise_stddev, gap, log_noise,
+                                     [&](const T& needle, const T& first, const T& second, const T& log_psi) {
+                                       return T((needle * first + second) * noise.others(log_psi, 1) +
+                                                pairs * first * first * noise.others(log_psi, 2));
+                                     });
+  }
   return detail::noise_integral<T>("laws::noise_weight", detail::NormalScores<T>(noise_stddev), n, gap);
 }
 

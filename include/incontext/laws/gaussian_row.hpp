@@ -1,11 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
+#include "incontext/laws/detail/lattice_row.hpp"
 #include "incontext/laws/detail/normal_scores.hpp"
 #include "incontext/laws/detail/row_contracts.hpp"
 
@@ -70,17 +72,17 @@ GaussianRow<T> single_score() {
   return row;
 }
 
-template <Real T>
+template <class Row, Real T>
 class RowFunctionals {
  public:
-  RowFunctionals(const T& row_length, const T& score_stddev)
-      : row_(normal_row(row_length, score_stddev)),
+  RowFunctionals(Row row, const T& score_stddev)
+      : row_(std::move(row)),
+        x_(score_stddev),
         pairs_(row_.distinct(2)),
         triples_(row_.distinct(3)),
         quadruples_(row_.distinct(4)) {}
 
   GaussianRow<T> all() {
-    const T x = row_.scores().score_stddev();
     GaussianRow<T> r{};
     r.ipr = integral([&](const auto& m, const T&) { return n(m.second) * row_.others(m, 1); });
     r.cubed_weights = integral([&](const auto& m, const T&) { return n(m.third) * row_.others(m, 1); }) / T(2);
@@ -90,8 +92,8 @@ class RowFunctionals {
                     T(6);
     r.trace = integral([&](const auto& m, const T&) { return two(m, n(m.first) * n(m.first)); });
     r.entropy = integral([&](const auto& m, const T&) { return n(m.surprise) * row_.others(m, 1); });
-    r.log_partition = r.entropy + x * x * r.trace;
-    r.mean_score = x * r.trace;
+    r.log_partition = r.entropy + x_ * x_ * r.trace;
+    r.mean_score = x_ * r.trace;
     r.squared_mean_score = squared_mean_score(r);
     jacobian(r);
     standard_deviations(r);
@@ -116,12 +118,11 @@ class RowFunctionals {
 
   /// E M^2. For narrow scores Gaussian integration by parts gives it, as M then is a difference of nearly equal sums.
   T squared_mean_score(const GaussianRow<T>& r) {
-    const T x = row_.scores().score_stddev();
-    if (x < T(1)) {
+    if (x_ < T(1)) {
       const T surplus = integral([&](const auto& m, const T&) {
         return two(m, n(m.first) * n(m.first) + n(m.second) * n(m.second) - n(m.third) * n(m.first));
       });
-      return r.ipr + x * x * surplus;
+      return r.ipr + x_ * x_ * surplus;
     }
     return integral([&](const auto& m, const T&) {
       const T c = m.center, first = c * n(m.first);
@@ -163,8 +164,8 @@ class RowFunctionals {
                            T(6);
   }
 
-  IidRow<NormalScores<T>> row_;
-  T pairs_, triples_, quadruples_;
+  Row row_;
+  T x_, pairs_, triples_, quadruples_;
   T worst_ = T(0);
 };
 
@@ -176,7 +177,8 @@ GaussianRow<T> gaussian_row(const Count<T>& row_length, const T& score_stddev) {
   detail::require_row("laws::gaussian_row", "row_length", n, 4);
   detail::require_width("laws::gaussian_row", "score_stddev", score_stddev, 1e20);
   if (n <= T(1)) return detail::single_score<T>();
-  return detail::RowFunctionals<T>(n, score_stddev).all();
+  return detail::with_normal_row(T(n), score_stddev,
+                                 [&](auto row) { return detail::RowFunctionals(std::move(row), score_stddev).all(); });
 }
 
 }  // namespace incontext::laws

@@ -87,11 +87,7 @@ class StandardRows {
       const T signed_stddev = slope() * deviation, score_stddev = math::magnitude(signed_stddev);
       NeedleRow<T> row{};
       if (score_stddev < detail::WideScores<T>::narrowest(count_)) {
-        // p^2 is an average about the score 2 x where the other token has nearly all weight, up to its own score
-        const T beyond =
-            exponent < T(2) * score_stddev * score_stddev ? T(exponent / score_stddev) : T(2) * score_stddev;
-        row =
-            integrate(detail::SampledScores<T>::linear(score_stddev, count_, std::max(beyond, T(0))), T(-log(count_)));
+        row = detail::integrate_linear_needle_row(count_, score_stddev, exponent);
       } else {
         row = integrate(detail::WideScores<T>(score_stddev, count_), detail::turning_point(count_, score_stddev));
       }
@@ -116,7 +112,7 @@ class StandardRows {
     using std::log;
     using std::sqrt;
     if (score_stddev < detail::WideScores<T>::narrowest(count_)) {
-      return detail::integrate_row(detail::SampledScores<T>::linear(score_stddev, count_), count_, T(-log(count_)));
+      return detail::integrate_linear_row(count_, score_stddev);
     }
     return detail::integrate_row(detail::WideScores<T>(score_stddev, count_), count_,
                                  detail::turning_point(count_, score_stddev),

@@ -22,7 +22,7 @@ namespace incontext::numerics {
 template <Real T>
 struct Quadrature {
   T value;
-  T error_estimate;  ///< change at the last halving of the step; the error is far smaller
+  T error_estimate;  ///< change at the last halving of the step, than which the error is far smaller; or a bound
 };
 
 /// Thrown by an integral that did not reach its tolerance; it holds the error estimate that was achieved, and what the
@@ -97,6 +97,9 @@ struct JointQuadrature {
   T worst;  ///< the largest change over its size
 };
 
+/// Whether a function on [0, 1] is known to be even about 1/2. Then it is called with u >= 1/2 alone.
+enum class Symmetry { none, even };
+
 /// integrate_bump for several functions that share their nodes: one call of f gives the values of all. Whether they
 /// converged is for the caller to judge. Where f_k is itself a sum that may cancel, `size_of(k)` names the entry whose
 /// size the change of the k-th is judged by.
@@ -110,21 +113,25 @@ struct JointQuadrature {
 /// Accuracy  as integrate_bump.
 template <class Values, Real T, class Function, class SizeOf = std::identity>
 JointQuadrature<Values, T> sum_bumps(const Function& f, const Values& zero, const T& tolerance,
-                                     const SizeOf& size_of = {}) {
+                                     const SizeOf& size_of = {}, Symmetry symmetry = Symmetry::none) {
   constexpr int first_level = 4, last_level = 12;
+  const bool even = symmetry == Symmetry::even;
   const std::size_t count = zero.size();
   JointQuadrature<Values, T> sums{zero, zero, zero, T(1)}, result{zero, zero, zero, T(1)};
   const auto add = [&](const T& u) {
     const Values values = f(u);
+    const T times = even && T(0.5) < u ? T(2) : T(1);
     for (std::size_t k = 0; k < count; ++k) {
-      sums.value[k] += values[k];
-      sums.size[k] += math::magnitude(values[k]);
+      sums.value[k] += times * values[k];
+      sums.size[k] += times * math::magnitude(values[k]);
     }
   };
   for (int level = first_level; level <= last_level; ++level) {
     const int intervals = 1 << level;
     const T step = T(1) / T(double(intervals));
-    for (int i = 1; i < intervals; i += level == first_level ? 1 : 2) add(T(T(double(i)) * step));
+    const bool first = level == first_level;
+    const int from = !even ? 1 : first ? intervals / 2 : intervals / 2 + 1;
+    for (int i = from; i < intervals; i += first ? 1 : 2) add(T(T(double(i)) * step));
     result.worst = T(0);
     for (std::size_t k = 0; k < count; ++k) {
       const T value = sums.value[k] * step;
@@ -135,7 +142,7 @@ JointQuadrature<Values, T> sum_bumps(const Function& f, const Values& zero, cons
       const T size = sums.size[size_of(k)] * step;
       if (!(change <= result.worst * size)) result.worst = change / size;
     }
-    if (first_level < level && result.worst <= tolerance) break;
+    if (!first && result.worst <= tolerance) break;
   }
   return result;
 }
@@ -145,8 +152,8 @@ JointQuadrature<Values, T> sum_bumps(const Function& f, const Values& zero, cons
 /// Errors    QuadratureError after 2^12 steps.
 template <class Values, Real T, class Function>
 JointQuadrature<Values, T> integrate_bumps(std::string_view where, const Function& f, const Values& zero,
-                                           const T& tolerance) {
-  auto result = sum_bumps(f, zero, tolerance);
+                                           const T& tolerance, Symmetry symmetry = Symmetry::none) {
+  auto result = sum_bumps(f, zero, tolerance, std::identity{}, symmetry);
   if (result.worst <= tolerance) return result;
   throw QuadratureError(where, static_cast<double>(result.worst), static_cast<double>(tolerance));
 }

@@ -60,24 +60,13 @@ numerics::Quadrature<T> noise_integral(std::string_view where, const Scores& noi
   return integrate_log_concave<T>(where, log_density, T(0));
 }
 
-/// The integrals over s of one row; they share the moments of the score law at the nodes.
-template <class Scores>
-class IidRow {
+/// What the integrals of one row share: the number of its tokens.
+template <Real T>
+class RowOf {
  public:
-  using T = typename Scores::value_type;
-  using Moments = decltype(std::declval<const Scores&>().moments(std::declval<T>()));
-
-  IidRow(Scores scores, const T& count, const T& start)
-      : scores_(std::move(scores)), count_(count), nodes_(finest + 1) {
-    using std::log;
-    const auto log_density = [this](const T& s) {
-      return T(log(scores_.first(s)) + (count_ - T(1)) * scores_.log_psi(s));
-    };
-    interval_ = log_concave_support(log_density, start, negligible_drop<T>());
-  }
+  explicit RowOf(const T& count) : count_(count) {}
 
   const T& count() const { return count_; }
-  const Scores& scores() const { return scores_; }
 
   /// n (n - 1) ... (n - b + 1) / n^b: the share of b-tuples with distinct entries.
   T distinct(int b) const {
@@ -87,11 +76,35 @@ class IidRow {
   }
 
   /// psi^(n - b), the factor of the tokens outside of b blocks; 0 where there are fewer than b tokens.
-  T others(const Moments& m, int b) const {
+  T others(const T& log_psi, int b) const {
     using std::exp;
     const T rest = count_ - T(double(b));
-    return rest < T(0) ? T(0) : exp(T(rest * m.log_psi));
+    return rest < T(0) ? T(0) : exp(T(rest * log_psi));
   }
+  template <class Moments>
+  T others(const Moments& m, int b) const {
+    return others(m.log_psi, b);
+  }
+
+ private:
+  T count_;
+};
+
+/// The integrals over s of one row; they share the moments of the score law at the nodes.
+template <class Scores>
+class IidRow : public RowOf<typename Scores::value_type> {
+ public:
+  using T = typename Scores::value_type;
+  using Moments = decltype(std::declval<const Scores&>().moments(std::declval<T>()));
+
+  IidRow(Scores scores, const T& count, const T& start)
+      : RowOf<T>(count), scores_(std::move(scores)), nodes_(finest + 1) {
+    using std::log;
+    const auto log_density = [&](const T& s) { return T(log(scores_.first(s)) + (count - T(1)) * scores_.log_psi(s)); };
+    interval_ = log_concave_support(log_density, start, negligible_drop<T>());
+  }
+
+  const Scores& scores() const { return scores_; }
 
   /// Integral of f(moments, s). Not const, because it keeps the moments at its nodes for the next integral.
   template <class Function>
@@ -113,7 +126,6 @@ class IidRow {
   static constexpr std::size_t finest = std::size_t{1} << halvings;
 
   Scores scores_;
-  T count_;
   Interval<T> interval_{};
   std::vector<std::optional<Moments>> nodes_;
 };

@@ -169,28 +169,6 @@ class SampledScores {
     return sqrt(T(2) * (T(6) + log(count) - log(T(std::numeric_limits<T>::epsilon()))));
   }
 
-  /// Nodes for phi(g) = x g by the trapezoidal rule on the whole line. Its errors are exp(-pi^2 / (x step)) from the
-  /// kernel and exp(-2 pi^2 / step^2) from the density.
-  /// `beyond` is how much farther out the scores matter, if their weights compete with another token's.
-  static SampledScores linear(const T& score_stddev, const T& count, const T& beyond = T(0)) {
-    using std::ceil;
-    using std::log;
-    using std::sqrt;
-    const T digits = T(5) - log(T(std::numeric_limits<T>::epsilon()));
-    const T pi = math::pi<T>(), end = reach(count) + beyond;
-    const T step = T(1) / (score_stddev * digits / (pi * pi) + sqrt(T(digits / (T(2) * pi * pi))));
-    const int half = static_cast<int>(ceil(T(end / step)));
-    SampledScores scores;
-    for (int i = -half; i <= half; i += order) {
-      const int stop = i + order <= half + 1 ? i + order : half + 1;
-      scores.open_panel(T(score_stddev * T(double(stop - 1)) * step));
-      for (int j = i; j < stop; ++j)
-        scores.add(T(T(double(j)) * step), step, T(score_stddev * T(double(j)) * step), score_stddev);
-    }
-    scores.finish();
-    return scores;
-  }
-
   /// Nodes for phi(deviation g), piecewise smooth, by the Gauss-Legendre rule on panels over which neither g nor phi
   /// changes by more than `longest`, and on which phi and its slope are polynomials to what the rule can integrate.
   template <class Phi>

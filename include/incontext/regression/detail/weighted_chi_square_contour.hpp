@@ -122,7 +122,7 @@ class WeightedChiSquareContour {
           const T t = reach * (T(2.0) * unit - T(1.0));
           return values(node(t, c, q, saddle, T(reach / (T(2.0) * math::pi<T>()))));
         },
-        zero, numerics::quadrature_tolerance<T>());
+        zero, numerics::quadrature_tolerance<T>(), numerics::Symmetry::even);
     return sums.value;
   }
 
@@ -135,14 +135,24 @@ class WeightedChiSquareContour {
     const Eigen::Index d = share_.size();
     const T real_part = -c * t * t;
     T log_size = real_part * q / T(2.0), phase = t * q / T(2.0);
+    T product_re = T(1.0), product_im = T(0.0);  // of the x + i y
+    bool turned = false;
     Vector<T> re(d), im(d);  // of 1 / f_j
     for (Eigen::Index j = 0; j < d; ++j) {
-      const T x = T(1.0) + saddle.slopes(j) * real_part, y = saddle.slopes(j) * t, square = x * x + y * y;
-      log_size += saddle.noncentral(j) / T(2.0) * (x / square - T(1.0)) - log(square) / T(4.0);
-      phase -= (saddle.noncentral(j) * y / square + atan2(y, x)) / T(2.0);
-      re(j) = x / square / saddle.factor(j);
-      im(j) = -y / square / saddle.factor(j);
+      const T x = T(1.0) + saddle.slopes(j) * real_part, y = saddle.slopes(j) * t, over = T(1.0) / (x * x + y * y);
+      log_size += saddle.noncentral(j) / T(2.0) * (x * over - T(1.0));
+      phase -= saddle.noncentral(j) * y * over / T(2.0);
+      re(j) = x * over / saddle.factor(j);
+      im(j) = -y * over / saddle.factor(j);
+      const bool above = !(product_im < T(0.0));
+      const T next = product_re * x - product_im * y;
+      product_im = product_re * y + product_im * x;
+      product_re = next;
+      turned ^= above && product_im < T(0.0);  // t >= 0: every factor turns it to the left by less than pi
     }
+    // its square root, whose sign changes at each turn
+    log_size -= log(T(product_re * product_re + product_im * product_im)) / T(4.0);
+    phase -= atan2(product_im, product_re) / T(2.0) + (turned ? math::pi<T>() : T(0.0));
     // times dy / (i dt) = 1 + 2 i c t
     const T size = scale * exp(log_size), along = size * cos(phase), across = size * sin(phase);
     return {T(along - T(2.0) * c * t * across), T(across + T(2.0) * c * t * along), std::move(re), std::move(im)};
