@@ -111,6 +111,7 @@ class LatticeRow : public RowOf<T> {
     });
   }
 
+  /// Integral of f(moments, s).
   template <class Function>
   numerics::Quadrature<T> integrate(std::string_view, const Function& f) const {
     T sum = T(0), size = T(0);

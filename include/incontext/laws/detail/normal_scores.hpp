@@ -15,8 +15,8 @@
 /// exponentially and a sum from the peak outwards may stop at the first negligible term.
 namespace incontext::laws::detail {
 
-/// The expectations at one s: T_k,l(s) about the center c at which T_1,1 is zero, -E[(y + gamma) e^(y - e^y)] with
-/// Euler's gamma, and log psi(s).
+/// The expectations at one s: T_k,l(s) about the center c at which T_1,1 is zero, log psi(s), and the surprise, whose
+/// integral with n psi^(n - 1) is the entropy: -E[(y + gamma) e^(y - e^y)] with Euler's gamma, or its form of order 2.
 template <Real T>
 struct ScoreMoments {
   T log_psi;

@@ -65,8 +65,8 @@ StandardRow<T> integrate_row(const Scores& scores, const T& count, const T& star
   return {row.value[0], row.value[1], row.value[2], row.value[3], worst};
 }
 
-/// The moments of a row of normal scores, each as an integral for 1 / Z^4 with (sum p)^2, (sum p)^4 = 1 or sum p beside
-/// it, over tuples of distinct tokens.
+/// The same for phi(g) = x g on a lattice, each moment as an integral for 1 / Z^4 over tuples of distinct tokens:
+/// docs/theory/laws.md#lattice.
 template <Real T>
 StandardRow<T> integrate_linear_row(const T& count, const T& x) {
   using Kernel = typename ScoreLattice<T>::Kernel;
@@ -101,7 +101,8 @@ StandardRow<T> integrate_linear_row(const T& count, const T& x) {
   return {T(scale * ipr), T(x * scale * trace), T(scale * (ipr + x * x * kept)), T(scale * lost), std::max(off, rule)};
 }
 
-/// integrate_row with one more token of weight e^exponent, which is no score's: Z holds it, and the sums leave it out.
+/// What is integrated over s for a row with one more token of weight e^exponent, which is no score's: Z holds it, and
+/// the sums leave it out.
 template <Real T>
 class NeedleRowIntegrand {
  public:
@@ -137,12 +138,14 @@ class NeedleRowIntegrand {
   T count_, exponent_;
 };
 
+/// The moments from the integrals, with the error of these.
 template <Real T>
 NeedleRow<T> needle_row(const std::array<T, 4>& sums, const T& error) {
   const auto moment = [&](std::size_t k) { return T(sums[k] - sums[3]); };
-  return {moment(0), moment(1), moment(2), std::max(error, math::magnitude(T(sums[3] - T(1))))};
+  return {moment(0), moment(1), moment(2), T(error + math::magnitude(T(sums[3] - T(1))))};
 }
 
+/// integrate_row with one more token of weight e^exponent.
 template <class Scores, Real T>
 NeedleRow<T> integrate_needle_row(const Scores& scores, const T& count, const T& exponent, const T& start) {
   const NeedleRowIntegrand<T> integrand(count, exponent);
@@ -168,8 +171,8 @@ NeedleRow<T> integrate_linear_needle_row(const T& count, const T& x, const T& ex
   using std::log;
   using Kernel = typename ScoreLattice<T>::Kernel;
   const NeedleRowIntegrand<T> integrand(count, exponent);
-  const T row = lowest_of_row(T(log(count)), x, 2), needle = log(negligible_part<T>()) / T(2) - exponent;
-  const T start = std::min(row, needle) - T(1);
+  const T of_row = lowest_of_row(T(log(count)), x, 2), of_needle = log(negligible_part<T>()) / T(2) - exponent;
+  const T start = std::min(of_row, of_needle) - T(1);  // 1 > log 2, as the two are added
   ScoreLattice<T> lattice(x, row_step<T>(2), start, scores_of_row(count, x, start, 2), lowest_exponent(count));
   const T length = std::min(lattice.length(), T(ScoreLattice<T>::highest_exponent() - exponent - start));
   std::array<T, 4> sums{};
