@@ -51,7 +51,7 @@ numerics::Quadrature<T> needle_on_lattice(const T& noise_count, const T& noise_s
   const T lowest_y = std::min(lowest_exponent(noise_count), T(start + scores.lower * noise_stddev));
   ScoreLattice<T> lattice(noise_stddev, row_step<T>(2), start, scores, lowest_y);
   const T length = std::min(lattice.length(), T(ScoreLattice<T>::highest_exponent() - first_y));
-  T sum = T(0);
+  T sum = T(0), rounding = T(0);
   for_each_s(lattice, length, [&] {
     T first = T(0), second = T(0);
     const T log_psi = lattice([&](const T&, const T& weight, const auto& kernel) {
@@ -62,10 +62,11 @@ numerics::Quadrature<T> needle_on_lattice(const T& noise_count, const T& noise_s
     const T needle = exp(T(first_y + lattice.offset()));
     const T value = exp(T(-needle)) * integrand(needle, T(noise_count * first), T(noise_count * second), log_psi);
     sum += value;
+    rounding += value * (T(1) + needle - noise_count * log_psi);  // of the exponents, relative to eps
     return value;
   });
-  sum = std::min(T(1), T(sum * lattice.step()));
-  return {sum, T(sum * T(std::numeric_limits<T>::epsilon()))};
+  const T step = lattice.step();
+  return {std::min(T(1), T(sum * step)), T(rounding * step * T(std::numeric_limits<T>::epsilon()))};
 }
 
 }  // namespace detail
@@ -75,7 +76,8 @@ numerics::Quadrature<T> needle_on_lattice(const T& noise_count, const T& noise_s
 /// \f[ E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, \psi(s)^N,\qquad F_1(y) = e^{y - e^y} \f]
 ///
 /// The parameters are scores times the inverse temperature beta: noise_stddev = x is beta times the standard deviation
-/// of the noise, and gap = beta m is beta times the needle's score above the noise's mean.
+/// of the noise, and gap = beta m is beta times the needle's score above the noise's mean. For noise_stddev up to 8 an
+/// equal integral is taken, that for 1 / Z^2, on a lattice.
 ///
 /// Source    derived: docs/theory/laws.md#needle.
 /// Units     dimensionless.
@@ -103,6 +105,8 @@ numerics::Quadrature<T> needle_weight(const Count<T>& noise_count, const T& nois
 /// Expected weight of all the noise together, without cancellation where it is small.
 ///
 /// \f[ 1 - E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int ds\, F_1(s + \beta m)\, (1 - \psi(s)^N) \f]
+///
+/// It is integrated as needle_weight is.
 ///
 /// Source    derived: docs/theory/laws.md#needle.
 /// Units     dimensionless.

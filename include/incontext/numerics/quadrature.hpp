@@ -22,7 +22,7 @@ namespace incontext::numerics {
 template <Real T>
 struct Quadrature {
   T value;
-  T error_estimate;  ///< change at the last halving of the step, than which the error is far smaller; or a bound
+  T error_estimate;  ///< change at the last halving, than which the error is far smaller; on a lattice the rounding
 };
 
 /// Thrown by an integral that did not reach its tolerance; it holds the error estimate that was achieved, and what the

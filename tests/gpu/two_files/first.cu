@@ -1,5 +1,5 @@
-// Ctrl-C reaches the kernels of every source file of a program, each of which has a gpu_stop of its own. What kernels read
-// is tried where there is a GPU; otherwise only that the setters of both files are known.
+// Ctrl-C reaches the kernels of every source file of a program, each of which has a gpu_stop of its own. What kernels
+// read is tried on a GPU or on the emulator of tests/gpu/ptx; elsewhere only that the setters of both files are known.
 #include <cstdio>
 #include <incontext/simulate/engine/cuda.hpp>
 

@@ -125,7 +125,7 @@ class GridRunner {
  private:
   static constexpr int lanes = System::lanes;
   /// A wave on a GPU has up to so many chunks that their contexts fill it; on a CPU one, which stays in the cache.
-  static constexpr std::int64_t full_wave = lanes == 1 ? 64 : 1;
+  static constexpr std::int64_t full_wave = lanes == 1 ? chunks_that_fill_a_gpu : 1;
 
   /// The most rows whose values fit into the working memory beside one another: on a CPU a quarter of it.
   [[nodiscard]] std::int64_t most_of_block() const {

@@ -37,8 +37,9 @@ struct Nothing {
 inline void use_gpu(int gpu) { require_done(cudaSetDevice(gpu), "selecting the GPU"); }
 
 /// Why a kernel of this program does not run on a GPU, for example because the program has no code for that GPU; empty
-/// if it runs. One that runs is tried once, and then knows the variables of all source files; one that does not is tried
-/// again, because its memory may have been full for a moment.
+/// if it runs. A GPU on which it runs is tried once; that also loads the variables of all source files there, so that
+/// none is loaded while a kernel runs. One on which it does not run is tried again, because its memory may have been
+/// full for a moment.
 inline std::string why_gpu_fails(int gpu) {
   static std::mutex mutex;
   static std::set<int> known;

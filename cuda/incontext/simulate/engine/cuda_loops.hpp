@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <mutex>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -51,8 +52,8 @@ inline unsigned gpu_blocks(std::int64_t threads) {
 /// Sets the gpu_stop of a source file.
 using GpuStopSetter = cudaError_t (*)(const int* value, cudaStream_t stream);
 
-/// Those of all source files with kernels. A file has its own gpu_stop, and its kernels may be launched by a function of
-/// another file, because the linker keeps one of the files' versions of every inline function.
+/// Those of all source files with kernels. A file has its own gpu_stop, and its kernels may be launched by a function
+/// of another file, because the linker keeps one of the files' versions of every inline function.
 inline std::vector<GpuStopSetter>& gpu_stop_setters() {
   static std::vector<GpuStopSetter> all;
   return all;
@@ -74,18 +75,29 @@ inline void set_gpu_stop(int value) {
   (void)cudaStreamDestroy(aside);
 }
 
-/// Whether a GPU's trials have been told to end. It is told once, by one of the threads that wait for it, and told of the
-/// contrary by the next launch after that, so that no thread lets another's trials go on.
-inline std::atomic<bool>& gpu_is_told() {
-  static std::array<std::atomic<bool>, 64> told{};
+/// Whether the trials of the calling thread's GPU have been told to end.
+struct GpuStop {
+  std::mutex mutex = {};  // held while the GPU is told
+  std::atomic<bool> is_told = false;
+};
+
+inline GpuStop& own_gpu_stop() {
+  constexpr std::size_t most_gpus = 64;
+  static std::array<GpuStop, most_gpus> all;
   int gpu = 0;
   if (cudaGetDevice(&gpu) != cudaSuccess) (void)cudaGetLastError();
-  return told[static_cast<std::size_t>(gpu) % told.size()];
+  return all[static_cast<std::size_t>(gpu) % most_gpus];
 }
 
-/// Lets trials run again on a GPU where an earlier run was stopped.
-inline void prepare_launch() {
-  if (!InterruptGuard::requested() && gpu_is_told().exchange(false)) set_gpu_stop(0);
+/// Tells the GPU what the threads that wait for it are told, if it does not know. A run that is stopped ends before
+/// another is launched there, so that no thread lets another's trials go on.
+inline void tell_gpu() {
+  GpuStop& stop = own_gpu_stop();
+  if (stop.is_told == InterruptGuard::requested()) return;
+  const std::lock_guard one(stop.mutex);
+  const bool requested = InterruptGuard::requested();
+  if (stop.is_told != requested) set_gpu_stop(requested ? 1 : 0);
+  stop.is_told = requested;
 }
 
 /// Waits for a kernel, and passes a stop request on to it meanwhile. Its launch and its run are checked. After a
@@ -97,7 +109,7 @@ inline void require_finished(std::string_view task) {
   cudaError_t status = cudaStreamQuery(nullptr);
   for (; status == cudaErrorNotReady; status = cudaStreamQuery(nullptr)) {
     (void)cudaGetLastError();
-    if (InterruptGuard::requested() && !gpu_is_told().exchange(true)) set_gpu_stop(1);
+    if (InterruptGuard::requested()) tell_gpu();
     if (Clock::now() < soon) {
       std::this_thread::yield();
     } else {
@@ -113,7 +125,7 @@ inline void require_finished(std::string_view task) {
 template <class Function>
 void for_each_on_gpu(std::int64_t count, const Function& function) {
   if (count <= 0) return;
-  prepare_launch();
+  tell_gpu();
   call_for_each<<<gpu_blocks(count), gpu_block>>>(count, function);
   require_finished(task_of<Function>());
 }
@@ -190,7 +202,7 @@ __global__ void __launch_bounds__(gpu_block, gpu_blocks_at_once)
 template <class Function>
 void for_each_by_half_warps_on_gpu(std::int64_t count, const Function& function) {
   if (count <= 0) return;
-  prepare_launch();
+  tell_gpu();
   call_by_half_warps<<<gpu_blocks(count * HalfWarp::lanes), gpu_block>>>(count, function);
   require_finished(task_of<Function>());
 }
@@ -248,7 +260,7 @@ void for_each_by_blocks_on_gpu(std::int64_t count, std::size_t shared_bytes, con
                  "asking for shared memory");
   }
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(count, std::numeric_limits<int>::max()));
-  prepare_launch();
+  tell_gpu();
   call_by_blocks<<<blocks, gpu_block, shared_bytes>>>(count, function);
   require_finished(task_of<Function>());
 }

@@ -8,7 +8,7 @@ namespace incontext::simulate {
 
 #if defined(__CUDACC__)
 namespace detail {
-/// Not 0 if the GPU's trials are to end. engine/cuda_loops.hpp sets it while a kernel runs. Every source file has its own.
+/// Not 0 if the GPU's trials are to end. engine/cuda_loops.hpp sets it. Every source file has its own.
 static __device__ volatile int gpu_stop = 0;
 }  // namespace detail
 #endif

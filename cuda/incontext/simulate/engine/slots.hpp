@@ -51,14 +51,18 @@ std::int64_t slots_of(const TrialType& trial, std::int64_t batches, const Worker
   return std::min(batches, std::clamp(fitting, threads, 4 * threads));
 }
 
+/// The chunks whose trials, one per thread, about fill a GPU: one of 132 multiprocessors with 512 threads each.
+inline constexpr std::int64_t chunks_that_fill_a_gpu = 64;
+
 /// The number of chunks in the next wave. The first wave is small, so that a run of any cost reports how far it is and
-/// can be stopped; on a GPU that is the number whose trials, one per thread, about fill it, because fewer take no less
+/// can be stopped; on a GPU it fills the GPU, because fewer take no less
 /// time. Each is then up to twice as large as the last on a CPU and eight times on a GPU, as long as it should take at
 /// most a fifth of a second.
 template <class System>
 class WaveSize {
  public:
-  explicit WaveSize(std::int64_t most) : most_(most), chunks_(std::min<std::int64_t>(most, is_gpu ? 64 : 8)) {}
+  explicit WaveSize(std::int64_t most)
+      : most_(most), chunks_(std::min<std::int64_t>(most, is_gpu ? chunks_that_fill_a_gpu : 8)) {}
 
   [[nodiscard]] std::int64_t chunks() const { return chunks_; }
   void grow(double seconds) {

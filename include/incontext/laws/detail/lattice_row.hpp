@@ -118,7 +118,7 @@ class LatticeRow : public RowOf<T> {
     for (const Node& node : nodes_) {
       const T value = f(node.moments, node.s);
       sum += value;
-      size += math::magnitude(value);
+      size += math::magnitude(value) * (T(1) - this->count() * node.moments.log_psi);  // the exponent's rounding
     }
     return {T(step_ * sum), T(step_ * size * T(std::numeric_limits<T>::epsilon()))};
   }
