@@ -96,7 +96,7 @@ ends_well() {
 }
 
 failures() {
-  local run=("$1" temperature --dimension 4 --context-length 8 --trials 2000 --device cuda --quiet)
+  local run=("$1" temperature --dimension 4 --context-length 8 --trials 2000 --device cuda)
   local code=0 calls step n mode harmless=0 tried=0
   PTX_FAIL=0 "${run[@]}" >"$work/whole" 2>"$work/err" || code=$?
   calls=$(awk '/^emulator: [0-9]+ calls$/ { print $2 }' "$work/err")
