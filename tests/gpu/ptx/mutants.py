@@ -97,14 +97,15 @@ def main():
         reached.add(i)
     print(f"{len(reached)} of {len(barriers)} barriers are reached: {sorted(reached)}")
     # Not every barrier is needed: one that another follows before threads share anything can be left out. Which of the
-    # text's barriers these are depends on how nvcc lays out the loops, so that most must be missed, and the test says which.
+    # text's barriers these are depends on how nvcc lays out the loops: most must be missed, and the test says which.
     needed = set()
     for i in sorted(reached):
         fails, said = programs.fails(attention, changed(body, barriers[i], ""))
         needed |= {i} if fails else set()
         print(f"without barrier {i}: {said[:150]}", flush=True)
-    failures += 2 * len(needed) <= len(reached)
-    print(f"{'ok' if 2 * len(needed) > len(reached) else 'FAILED'}: {len(needed)} of {len(reached)} barriers are missed")
+    most_are_needed = 2 * len(needed) > len(reached)
+    failures += not most_are_needed
+    print(f"{'ok' if most_are_needed else 'FAILED'}: {len(needed)} of {len(reached)} barriers are missed")
 
     def a_reached(kernel, body, pattern):
         places = list(re.finditer(pattern, body))
@@ -129,8 +130,9 @@ def main():
     expect(half_warps, "a mask of the wrong half", changed(body, mask, mask[0].replace("65535", "-65536")))
     segments = a_reached(half_warps, body, r"mov\.[ub]32 (%\w+), 4127;")
     expect(half_warps, "a segment of 32 lanes", changed(body, segments, segments[0].replace("4127", "31")))
-    shuffle = a_reached(half_warps, body, r"(shfl\.sync\.idx\.b32 [^,]+, %\w+), (%\w+|\d+), (%\w+, %\w+;)")
-    expect(half_warps, "another lane's value", changed(body, shuffle, f"{shuffle[1]}, 7, {shuffle[3]}"))
+    # the lanes of some shuffles all have the same value, so that only all of them together are sure to change something
+    of_lane_7 = re.sub(r"(shfl\.sync\.idx\.b32 [^,]+, %\w+), (%\w+|\d+), (%\w+, %\w+;)", r"\1, 7, \3", body)
+    expect(half_warps, "every shuffle takes another lane's value", of_lane_7)
     print(f"{programs.runs} programs were linked and run")
     sys.exit(failures > 0)
 

@@ -67,8 +67,9 @@ class GpuMemory {
   using value_type = T;
 
   GpuMemory() = default;
+  // by way of the constructor above, so that a failed copy frees the memory
   template <std::contiguous_iterator Iterator>
-  GpuMemory(Iterator first, Iterator last) {
+  GpuMemory(Iterator first, Iterator last) : GpuMemory() {
     resize(static_cast<std::size_t>(last - first));
     if (size_ > 0) {
       require_done(cudaMemcpy(numbers_, std::to_address(first), size_ * sizeof(T), cudaMemcpyHostToDevice),
