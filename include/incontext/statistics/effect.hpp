@@ -85,9 +85,11 @@ inline Verdict resolved_verdict(const Agreement& agreement, const Effect& effect
   return verdict == Verdict::agrees && !is_resolved(effect) ? Verdict::not_judged : verdict;
 }
 
-/// A share in percent, to be put into a sentence: two digits, or all of a whole number up to a million.
+/// A share in percent, to be put into a sentence: two significant digits, or from 99.5% to a million percent a whole
+/// number.
 ///
 /// Units     share: 1 is 100%.
+/// Domain    share >= 0.
 /// Limits    NaN and infinity: "nan%" and "inf%".
 inline std::string percent_text(double share) {
   const double percent = 100 * share;
