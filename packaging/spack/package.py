@@ -1,5 +1,5 @@
-# Tried: the class body, against a stand-in for Spack's directives; its dependencies exist in spack-packages of July 2026;
-# black. Not tried: Spack itself, which this machine could not get.
+# Tried: the class body, against a stand-in for Spack's directives; its dependencies exist in spack-packages; black
+# formats it. Not tried: Spack itself.
 # Its place is repos/spack_repo/builtin/packages/incontext/package.py, under the license lines that Spack's files begin with.
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage

@@ -33,7 +33,7 @@ class _Layer:
     def __init__(self, where: str, map: Map, **arrays: Any) -> None:
         for name, array in arrays.items():
             if numpy.ma.is_masked(array):
-                raise ValueError(f"incontext::apply::{where}: {name} have masked elements (value = "
+                raise ValueError(f"incontext::apply::{where}: masked elements of {name} (value = "
                                  f"{numpy.ma.count_masked(array)} of them; needs whole tokens: leave masked keys out)")
         given = {name: numpy.asarray(array) for name, array in arrays.items()}
         for name, array in given.items():

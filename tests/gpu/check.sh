@@ -45,9 +45,18 @@ good; program test_apply_device 'echo "weights FAILED"' 'exit 1'; expect 1 'appl
 rm "$work/.gpu/bin/test_apply_device"
 helps='[ "${*: -1}" != --help ] || exit 0'
 good; program incontext-cuda "$helps" 'echo "incontext: there is not enough memory" >&2' 'exit 2'
-expect 1 'out-of-memory \| passed' # and its tables, which it has none of, differ
+expect 1 'out-of-memory \| passed' # exit 1 because it writes no tables
 good; program incontext-cuda "$helps" 'exit 2'; expect 1 'out-of-memory \| FAILED'
 rm "$work/.gpu/bin/incontext-cuda"
+# tables NUMBER-ON-GPU: a program that writes a table with that number on a GPU and 1 elsewhere
+tables() {
+  # shellcheck disable=SC2016 # the program's own text
+  program incontext-cuda "$helps" 'device=cpu; [[ " $* " != *" cuda "* ]] || device=cuda' \
+    'for word; do [ "${last:-}" != --output ] || file=$word; last=$word; done' \
+    "[ -z \"\${file:-}\" ] || echo \"{\\\"tables\\\": [\$([ \$device = cuda ] && echo $1 || echo 1)]}\" >\"\$file\"" 'exit 1'
+}
+good; tables 1; expect 1 '\| temperature \| passed' # exit 1 because of the other steps
+good; tables 2; expect 1 'temperature \| FAILED .*the tables differ'
 good; program incontext-cuda 'exit 2'; expect 1 'train-needle \| skipped: not in this program'
 rm "$work/.gpu/bin/incontext-cuda"
 good; program bench-gpu-throughput 'sleep 60'; INCONTEXT_GPU_SECONDS=5 expect 1 'throughput \| out of time after'

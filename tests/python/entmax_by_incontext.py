@@ -15,13 +15,14 @@ calls = []
 
 
 def pytest_sessionfinish(session):
-    """A suite that does not reach these maps fails."""
-    if len(calls) < 100:
+    """A suite that does not reach both maps fails."""
+    print("calls of these maps:", {name: calls.count(name) for name in sorted(set(calls))})
+    if not {"Sparsemax", "Entmax"} <= set(calls):
         session.exitstatus = 1
 
 
 def along(map, scores, dim, alpha=None):
-    """The weights along an axis, of alpha that has length 1 there."""
+    """The weights along the axis `dim`; a tensor `alpha` has length 1 along it."""
     calls.append(type(map).__name__)
     if isinstance(alpha, torch.Tensor) and alpha.ndim:
         shape = [1 if axis == dim % scores.ndim else size for axis, size in enumerate(scores.shape)]

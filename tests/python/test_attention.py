@@ -115,7 +115,7 @@ def test_what_attention_refuses():
         apply.attend(scoring.Softmax(-HEADS), QUERIES, KEYS, VALUES)
     mask = numpy.zeros(KEYS.shape, bool)
     mask[..., 0, :] = True  # one key of each matrix
-    with pytest.raises(ValueError, match=f"keys have masked elements .*value = {mask.sum()} of them"):
+    with pytest.raises(ValueError, match=f"masked elements of keys .*value = {mask.sum()} of them"):
         apply.attend(softmax, QUERIES, numpy.ma.array(KEYS, mask=mask), VALUES)
     with pytest.raises(ValueError, match="threads"):
         apply.attend(softmax, QUERIES, KEYS, VALUES, threads=-1)

@@ -1,4 +1,4 @@
-# Tried, on Debian 12: vcpkg's scripts of August 2026 run this file with the packages of Debian in the place of those of
+# Tried, on Debian 12: the scripts of vcpkg run this file with the packages of Debian in the place of those of
 # vcpkg, and a project finds what it installs; vcpkg.json satisfies vcpkg's schema. Not tried: the program vcpkg itself,
 # the dependencies as vcpkg builds them (Eigen 5 among them), Windows, macOS.
 set(VCPKG_BUILD_TYPE release) # headers only
