@@ -10,9 +10,9 @@
 #include "incontext/core/real.hpp"
 
 /// The temperature rules of deployed models, and of papers, by name, each as one inverse temperature: the factor on the
-/// scores q.k / sqrt(d) before softmax. A rule that multiplies the queries alone is that factor; one that multiplies queries
-/// and keys is its square. `row_length` is the number of keys that a query sees, itself included, so that a query at
-/// position p, counted from 0, has p + 1.
+/// scores q.k / sqrt(d) before softmax. A rule that multiplies the queries alone is that factor; one that multiplies
+/// queries and keys is its square. `row_length` is the number of keys that a query sees, itself included, so that a
+/// query at position p, counted from 0, has p + 1.
 namespace incontext::calibration {
 
 namespace detail {

@@ -13,8 +13,8 @@
 #include "incontext/simulate/gradients/gradient_norms_trial.hpp"
 #include "incontext/simulate/gradients/gradient_norms_types.hpp"
 
-/// Gradients of a softmax layer at random tokens, simulated: the referee of laws::gradient_sizes, and the only answer to
-/// what has no formula, which is medians and NormSoftmax.
+/// Gradients of a softmax layer at random tokens, simulated: the referee of laws::gradient_sizes, and the only answer
+/// to what has no formula, which is medians and NormSoftmax.
 namespace incontext::simulate {
 
 /// The values of every trial, for medians.

@@ -96,7 +96,7 @@ INCONTEXT_HD Lanes<T, W> regress(LaneArray<T, W> scores, LaneArray<T, W> compone
 ///
 /// All sums are relative to the token of the highest score, so that nothing cancels where it has all the weight.
 ///
-/// Source    derived: docs/theory/laws.md#sizes-of-gradients, with dS from the map's Jacobian. arXiv 2310.12956, Fig. 5.
+/// Source    derived: docs/theory/laws.md#sizes-of-gradients, with dS from the map's Jacobian; arXiv 2310.12956, Fig. 5
 /// Shapes    detail::gradient_norms values for each x, in the order of GradientNorm.
 /// Units     dimensionless, for tokens of unit variance per component.
 /// Domain    tokens >= 1 (NormSoftmax: 2), dimension >= 1 (key_orthogonal means nothing at 1), x >= 0.
