@@ -2,7 +2,7 @@
 """site.py ROOT WORK CHROMIUM: the documentation's site, as far as it needs no Doxygen.
 
 Every link of its pages leads somewhere, and a page with a broken one is found out. In the browser the search has the
-sections that a reader looks for, each formula of a page is drawn, and a page is no wider than a phone.
+sections that a reader looks for, each formula of a page is drawn, and a page fits into a window of 500 pixels.
 """
 import re
 import shutil
@@ -21,7 +21,7 @@ def build(tree, site):
 
 
 def opened(page, query=""):
-    """The page's document, on a screen of a phone's width, after its scripts have run."""
+    """The page's document, in a window of 500 pixels, after its scripts have run."""
     with tempfile.TemporaryDirectory() as profile:
         command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--window-size=500,900",
                    "--virtual-time-budget=20000", "--dump-dom", page.as_uri() + query]
@@ -60,6 +60,6 @@ for name in "index.html", "docs/theory/classification.html", "docs/benchmarks.ht
     page.write_text(page.read_text().replace("</body>", MEASURE))
     document = opened(page)
     fits, formulas, errors = re.search(r"<title>(.*),(.*),(.*)</title>", document).groups()
-    assert fits == "true", f"{name} is wider than a phone"
+    assert fits == "true", f"{name} is wider than 500 pixels"
     assert errors == "0" and document.count('class="katex"') == int(formulas), f"{name}: {errors} formulas are not understood"
 print(built.stdout.strip())
