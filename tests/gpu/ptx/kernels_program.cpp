@@ -4,7 +4,6 @@
 // which the inputs of all kernels follow one another; its output is appended to the file OUTPUT.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>

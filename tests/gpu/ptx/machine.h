@@ -81,11 +81,20 @@ void record_access(Thread*, u64 address, u32 bytes, const void* value);
 
 static inline void copy_small(void* to, const void* from, u32 bytes) {
   switch (bytes) {
-    case 1: memcpy(to, from, 1); break;
-    case 2: memcpy(to, from, 2); break;
-    case 4: memcpy(to, from, 4); break;
-    case 8: memcpy(to, from, 8); break;
-    default: memcpy(to, from, 16);
+    case 1:
+      memcpy(to, from, 1);
+      break;
+    case 2:
+      memcpy(to, from, 2);
+      break;
+    case 4:
+      memcpy(to, from, 4);
+      break;
+    case 8:
+      memcpy(to, from, 8);
+      break;
+    default:
+      memcpy(to, from, 16);
   }
 }
 
@@ -166,14 +175,14 @@ static inline s64 high_product_s64(s64 a, s64 b) { return (s64)((s128)a * b >> 6
 
 /* The manual leaves division by zero to the machine: the emulator refuses it, and wraps the one that overflows. */
 void refuse_division(void) __attribute__((noreturn));
-#define DIVISION(type, wraps)                                  \
-  static inline type quotient_##type(type a, type b) {         \
-    if (b == 0) refuse_division();                             \
-    return (wraps) ? (type)(0 - (u64)a) : (type)(a / b);       \
-  }                                                            \
-  static inline type remainder_##type(type a, type b) {        \
-    if (b == 0) refuse_division();                             \
-    return (wraps) ? (type)0 : (type)(a % b);                  \
+#define DIVISION(type, wraps)                            \
+  static inline type quotient_##type(type a, type b) {   \
+    if (b == 0) refuse_division();                       \
+    return (wraps) ? (type)(0 - (u64)a) : (type)(a / b); \
+  }                                                      \
+  static inline type remainder_##type(type a, type b) {  \
+    if (b == 0) refuse_division();                       \
+    return (wraps) ? (type)0 : (type)(a % b);            \
   }
 DIVISION(u16, 0)
 DIVISION(u32, 0)
@@ -217,22 +226,22 @@ static inline u32 permuted_bytes(u32 a, u32 b, u32 how) {
 }
 
 /* Of -0 and +0 the first is less. A number is taken before NaN. */
-#define FUNCTIONS_OF_FLOATS(type, suffix)                                                                             \
-  static inline type least_##type(type a, type b) {                                                                   \
-    if (a != a || b != b) return a != a ? b : a;                                                                      \
-    return a < b || (a == b && __builtin_signbit(a)) ? a : b;                                                         \
-  }                                                                                                                   \
-  static inline type greatest_##type(type a, type b) {                                                                \
-    if (a != a || b != b) return a != a ? b : a;                                                                      \
-    return a > b || (a == b && __builtin_signbit(b)) ? a : b;                                                         \
-  }                                                                                                                   \
-  static inline type fma_##type(type a, type b, type c) { return __builtin_fma##suffix(a, b, c); }                    \
-  static inline type size_##type(type a) { return __builtin_fabs##suffix(a); }                                        \
-  static inline type square_root_##type(type a) { return __builtin_sqrt##suffix(a); }                                 \
-  static inline type with_sign_##type(type a, type sign) { return __builtin_copysign##suffix(a, sign); }              \
-  static inline type nearest_whole_##type(type a) { return __builtin_rint##suffix(a); }                               \
-  static inline type whole_toward_zero_##type(type a) { return __builtin_trunc##suffix(a); }                          \
-  static inline type whole_below_##type(type a) { return __builtin_floor##suffix(a); }                                \
+#define FUNCTIONS_OF_FLOATS(type, suffix)                                                                \
+  static inline type least_##type(type a, type b) {                                                      \
+    if (a != a || b != b) return a != a ? b : a;                                                         \
+    return a < b || (a == b && __builtin_signbit(a)) ? a : b;                                            \
+  }                                                                                                      \
+  static inline type greatest_##type(type a, type b) {                                                   \
+    if (a != a || b != b) return a != a ? b : a;                                                         \
+    return a > b || (a == b && __builtin_signbit(b)) ? a : b;                                            \
+  }                                                                                                      \
+  static inline type fma_##type(type a, type b, type c) { return __builtin_fma##suffix(a, b, c); }       \
+  static inline type size_##type(type a) { return __builtin_fabs##suffix(a); }                           \
+  static inline type square_root_##type(type a) { return __builtin_sqrt##suffix(a); }                    \
+  static inline type with_sign_##type(type a, type sign) { return __builtin_copysign##suffix(a, sign); } \
+  static inline type nearest_whole_##type(type a) { return __builtin_rint##suffix(a); }                  \
+  static inline type whole_toward_zero_##type(type a) { return __builtin_trunc##suffix(a); }             \
+  static inline type whole_below_##type(type a) { return __builtin_floor##suffix(a); }                   \
   static inline type whole_above_##type(type a) { return __builtin_ceil##suffix(a); }
 FUNCTIONS_OF_FLOATS(f32, f)
 FUNCTIONS_OF_FLOATS(f64, )
