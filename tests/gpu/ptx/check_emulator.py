@@ -309,7 +309,7 @@ FAULTS = {
                          "@!%p shfl.sync.idx.b32 %a, %x, 0, 31, 4294967295;",
                          "wait in their warps|has a thread that has ended"),
     "division": ("div.u32 %a, %x, 0;", "division of integers by zero"),
-    "trapped": ("trap;", "trap"),
+    "trapped": ("trap;", "emulator: trap"),
     "no_output": ("bra end; end:", "of which nothing wrote"),
 }
 

@@ -62,7 +62,8 @@ typedef struct Module {
 void register_module(const Module*);
 
 /* ---- memory: one span of the address space, with what is known of each of its bytes beside it ---- */
-/* First what one thread sees alone: parameters, variables, the threads' own memory. Then what several threads see. */
+/* Below private_bytes: parameters, variables and the threads' own memory, whose accesses are not recorded, so that a
+   race on a variable is not noticed. Above: what several threads see. */
 static const u64 memory_begin = 0x100000000000ull, private_bytes = 1ull << 30, memory_bytes = 1ull << 33,
                  knowledge_begin = 0x200000000000ull;
 /* Fresh bytes are allocated, and nothing wrote them. */

@@ -68,8 +68,12 @@ tables() {
     [tasks]="--trials 1024"
     [baselines]="--context-lengths 5,10 --trials 1024"
   )
-  local name
-  for name in $("$1" --list | grep -vE ' |^completion$'); do
+  local name names
+  names=$("$1" --list | grep -vE ' |^completion$') || { echo "FAILED: the program lists no subcommand"; exit 1; }
+  for name in "${!arguments[@]}"; do
+    grep -qx "$name" <<<"$names" || must "$name" false
+  done
+  for name in $names; do
     if [ -n "${arguments[$name]-}" ]; then
       # shellcheck disable=SC2086 # the arguments are words
       must "$name" same_tables "$1" "$name" ${arguments[$name]}
