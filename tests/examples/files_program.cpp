@@ -48,6 +48,14 @@ Json rows_of(const Json& report) { return report["tables"][0]["rows"]; }
 
 }  // namespace
 
+TEST_CASE("what a slow machine prints of durations is no error", "[programs]") {
+  const std::string told = "long: 1000 trials, which take about 5 min\n", error = "incontext: --seed: is no number\n";
+  CHECK(without_durations(told + error) == error);
+  CHECK(without_durations(error + "long: nothing is finished after 61 s\n") == error);
+  CHECK(without_durations("no line end") == "no line end");
+  CHECK(without_durations(told).empty());
+}
+
 TEST_CASE("every subcommand's help has examples, and help or a version that cannot be shown is a failure", "[files]") {
   for (const std::string& program : all_subcommands()) {
     CAPTURE(program);

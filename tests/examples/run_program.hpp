@@ -34,10 +34,22 @@ inline void wait_for_interrupt_handler(pid_t process) {
   }
 }
 
+/// What was printed, without the lines that say how long a run takes, which only a slow or busy machine prints.
+inline std::string without_durations(const std::string& printed) {
+  std::istringstream lines(printed);
+  std::string rest;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_duration = line.find(" trials, which take about ") != std::string::npos ||
+                             line.find(": nothing is finished after ") != std::string::npos;
+    if (!is_duration) rest += line + "\n";
+  }
+  return printed.ends_with('\n') || rest.empty() ? rest : rest.substr(0, rest.size() - 1);
+}
+
 struct Finished {
   int exit_code = -1;
   std::string output = {};
-  std::string errors = {};
+  std::string errors = {};  ///< without_durations
 };
 
 inline std::string shell_quoted(const std::string& argument) {
@@ -54,7 +66,8 @@ inline Finished run_command(const std::string& command, const std::string& input
   const std::string redirected = "{ " + command + "\n} <" + shell_quoted(base + ".in") + " >" +
                                  shell_quoted(base + ".out") + " 2>" + shell_quoted(base + ".err");
   const int status = std::system(redirected.c_str());
-  Finished finished{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(base + ".out"), content_of(base + ".err")};
+  Finished finished{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(base + ".out"),
+                    without_durations(content_of(base + ".err"))};
   for (const char* end : {".in", ".out", ".err"}) std::filesystem::remove(base + end);
   return finished;
 }
@@ -129,7 +142,8 @@ class RunningProgram {
     int status = 0;
     ::waitpid(process_, &status, 0);
     process_ = -1;
-    Finished finished{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(output_), content_of(errors_)};
+    Finished finished{WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(output_),
+                      without_durations(content_of(errors_))};
     for (const std::string& file : {output_, errors_}) std::filesystem::remove(file);
     return finished;
   }
