@@ -72,8 +72,7 @@ bool map_agrees(const char* name, const Allowed& allowed, const Map& map, const 
   const View z(layer.scores.data(), queries, keys), u(layer.direction.data(), queries, keys);
   const View q(layer.queries.data(), queries, dimension), k(layer.keys.data(), keys, dimension);
   const View v(layer.values.data(), keys, components), g(layer.cotangent.data(), queries, components);
-  const auto check = [&](const char* what, double most, std::ptrdiff_t rows, std::ptrdiff_t columns,
-                         const auto& work) {
+  const auto check = [&](const char* what, double most, std::ptrdiff_t rows, std::ptrdiff_t columns, const auto& work) {
     return agrees<T>((std::string(what) + ", " + name).c_str(), most, rows, columns, options, work);
   };
   const auto check_rows = [&](const char* what, const auto& work) {
