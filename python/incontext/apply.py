@@ -34,7 +34,7 @@ class _Layer:
         for name, array in arrays.items():
             if numpy.ma.is_masked(array):
                 raise ValueError(f"incontext::apply::{where}: masked elements of {name} (value = "
-                                 f"{numpy.ma.count_masked(array)} of them; needs whole tokens: leave masked keys out)")
+                                 f"{numpy.ma.getmaskarray(array).sum()} of them; needs whole tokens: leave masked keys out)")
         given = {name: numpy.asarray(array) for name, array in arrays.items()}
         for name, array in given.items():
             if array.dtype.kind not in "fiu":
