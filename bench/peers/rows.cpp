@@ -15,6 +15,8 @@
 #include "incontext/apply/derivative.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/parameter.hpp"
+#include "incontext/scoring/ratio_score.hpp"
+#include "incontext/scoring/score_function.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
@@ -66,6 +68,7 @@ class Works {
     add("SSMax", scoring::SSMax<float>{0.25f}, scoring::parameter::Scale{}, options);
     add("SSA", scoring::SSA<float>{}, scoring::parameter::Exponent{}, options);
     add("NormSoftmax", scoring::NormSoftmax<float>{0.25f}, scoring::parameter::Temperature{}, options);
+    add("ReLU over its sum", scoring::RatioScore<scoring::Relu, float>{scoring::ScoreNormalization::sum}, options);
     work_["fused attention"] = [=, this] {
       apply::attend(scoring::Softmax<float>{temperature}, layer_.queries, layer_.keys, layer_.values, layer_.out,
                     options);
@@ -79,12 +82,18 @@ class Works {
   Json run(const std::string& name, int repetitions) { return fastest(work_.at(name), repetitions); }
 
  private:
-  /// Weights of all rows, both products with the Jacobian, and the derivative of a weighted sum by a parameter.
-  template <class Map, class Parameter>
-  void add(const std::string& name, const Map& map, Parameter parameter, const apply::Options& options) {
+  /// Weights of all rows and both products with the Jacobian.
+  template <class Map>
+  void add(const std::string& name, const Map& map, const apply::Options& options) {
     work_[name] = [=, this] { apply::weights(map, scores_, out_, options); };
     work_[name + " vjp"] = [=, this] { apply::vjp(map, scores_, cotangent_, out_, options); };
     work_[name + " jvp"] = [=, this] { apply::jvp(map, scores_, cotangent_, out_, options); };
+  }
+
+  /// And the derivative of a weighted sum by a parameter.
+  template <class Map, class Parameter>
+  void add(const std::string& name, const Map& map, Parameter parameter, const apply::Options& options) {
+    add(name, map, options);
     work_[name + " derivative"] = [=, this] {
       out_(0, 0) = static_cast<float>(apply::derivative(map, parameter, scoring::MatrixView<const float>(scores_),
                                                         scoring::MatrixView<const float>(cotangent_), options));

@@ -237,14 +237,20 @@ void measure(const Map& map, const Map50& map50, const std::vector<T>& z, const 
   });
 }
 
+/// How many scores rows have, drawn evenly.
+struct Lengths {
+  std::size_t shortest = 2;
+  std::size_t longest = 15;
+};
+
 /// The worst rounding of every map that `for_each(visitor)` visits, over random rows with scores of three standard
 /// deviations, and directions with and without a common offset.
 template <class T, class ForEach>
-std::map<std::string, Rounding> rounding_of(ForEach for_each, std::uint64_t seed, int rows) {
+std::map<std::string, Rounding> rounding_of(ForEach for_each, std::uint64_t seed, int rows, Lengths lengths = {}) {
   std::map<std::string, Rounding> worst_of;
   Random random(seed);
   for (int trial = 0; trial < rows; ++trial) {
-    const std::size_t n = 2 + random.below(14);
+    const std::size_t n = lengths.shortest + random.below(lengths.longest - lengths.shortest + 1);
     const double stddev = trial % 3 == 0 ? 0.125 : (trial % 3 == 1 ? 1 : 10);
     const auto z = converted<T>(random.normals(n, stddev));
     std::vector<T> u = converted<T>(random.normals(n));

@@ -123,6 +123,7 @@ INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, MatrixView<const std::typ
   const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : math::not_a_number<T>());
+  if (pass.vjp_of_one_row(scores, cotangent, out)) return;
   const T projection = pass.project(scores, cotangent);
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.vjp(scores.row(r), cotangent.row(r), projection, out.row(r));
 }

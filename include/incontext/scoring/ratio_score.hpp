@@ -8,6 +8,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centered.hpp"
+#include "incontext/scoring/detail/ratio_row.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
@@ -82,6 +83,20 @@ INCONTEXT_HD RatioPass<T> ratio_pass(const RatioScore<Function, T>& map, Row<con
   return pass;
 }
 
+/// Calls write(row, total) with the row over packs and what the values are divided by, 0 for their sum; false, and
+/// nothing written, where packs can't be used.
+template <class Function, Real T, class Write>
+INCONTEXT_HD bool with_ratio_row(ScoreNormalization normalization, Row<const T> scores, const Write& write) {
+  if constexpr (PackedConvex<Function, T>) {
+    RatioRow<Function, T> row;
+    if (!row.begin(scores)) return false;
+    if (normalization == ScoreNormalization::none) return write(row, T(1));
+    if (normalization == ScoreNormalization::context_length) return write(row, math::from_count<T>(row.extent.count));
+    return write(row, T(0));
+  }
+  return false;
+}
+
 /// out_i = f'(z_i) u_i / N, the derivative where N does not depend on the scores.
 template <class Function, Real T>
 INCONTEXT_HD void write_slopes(const T& total, Row<const T> scores, Row<const T> direction, Row<T> out) {
@@ -102,6 +117,8 @@ INCONTEXT_HD void write_slopes(const T& total, Row<const T> scores, Row<const T>
 template <class Function, Real T>
 INCONTEXT_HD void weights(const RatioScore<Function, T>& map, Row<const std::type_identity_t<T>> scores,
                           Row<std::type_identity_t<T>> out) {
+  const auto over_packs = [&](const auto& row, const T& total) { return row.write_weights(total, out); };
+  if (detail::with_ratio_row<Function, T>(map.normalization, scores, over_packs)) return;
   const auto pass = detail::ratio_pass(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
@@ -145,6 +162,10 @@ INCONTEXT_HD void log_weights(const RatioScore<Function, T>& map, Row<const std:
 template <class Function, Real T>
 INCONTEXT_HD void jvp(const RatioScore<Function, T>& map, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> direction, Row<std::type_identity_t<T>> out) {
+  const auto over_packs = [&](const auto& row, const T& total) {
+    return T(0) < total ? row.write_slopes(total, direction, out) : row.write_jvp(direction, out);
+  };
+  if (detail::with_ratio_row<Function, T>(map.normalization, scores, over_packs)) return;
   const auto pass = detail::ratio_pass(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   if (!pass.moves()) return detail::write_slopes<Function>(pass.total, scores, direction, out);
@@ -182,6 +203,10 @@ INCONTEXT_HD void jvp(const RatioScore<Function, T>& map, Row<const std::type_id
 template <class Function, Real T>
 INCONTEXT_HD void vjp(const RatioScore<Function, T>& map, Row<const std::type_identity_t<T>> scores,
                       Row<const std::type_identity_t<T>> cotangent, Row<std::type_identity_t<T>> out) {
+  const auto over_packs = [&](const auto& row, const T& total) {
+    return T(0) < total ? row.write_slopes(total, cotangent, out) : row.write_vjp(cotangent, out);
+  };
+  if (detail::with_ratio_row<Function, T>(map.normalization, scores, over_packs)) return;
   const auto pass = detail::ratio_pass(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   if (!pass.moves()) return detail::write_slopes<Function>(pass.total, scores, cotangent, out);

@@ -4,6 +4,7 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/core/pack.hpp"
 #include "incontext/core/real.hpp"
 
 /// Functions of one number with their slopes: the heads of ratio_score.hpp and the features of feature_kernel.hpp.
@@ -20,6 +21,15 @@ struct Average {
   template <Real T>
   INCONTEXT_HD static T slope(const T&) {
     return T(0);
+  }
+  /// The same for the numbers of a pack.
+  template <class T>
+  INCONTEXT_HD static Pack<T> values(const Pack<T>&) {
+    return pack_of(T(1));
+  }
+  template <class T>
+  INCONTEXT_HD static Pack<T> slopes(const Pack<T>&) {
+    return pack_of(T(0));
   }
 };
 
@@ -54,6 +64,15 @@ struct Relu {
   INCONTEXT_HD static T slope(const T& z) {
     return T(T(0) < z ? 1 : 0);  // without a branch
   }
+  /// The same for the numbers of a pack.
+  template <class T>
+  INCONTEXT_HD static Pack<T> values(const Pack<T>& z) {
+    return z > pack_of(T(0)) ? z : pack_of(T(0));
+  }
+  template <class T>
+  INCONTEXT_HD static Pack<T> slopes(const Pack<T>& z) {
+    return z > pack_of(T(0)) ? pack_of(T(1)) : pack_of(T(0));
+  }
 };
 
 /// f(z) = z^2.
@@ -67,6 +86,15 @@ struct Square {
   template <Real T>
   INCONTEXT_HD static T slope(const T& z) {
     return T(2) * z;
+  }
+  /// The same for the numbers of a pack.
+  template <class T>
+  INCONTEXT_HD static Pack<T> values(const Pack<T>& z) {
+    return z * z;
+  }
+  template <class T>
+  INCONTEXT_HD static Pack<T> slopes(const Pack<T>& z) {
+    return z * T(2);
   }
 };
 

@@ -155,9 +155,10 @@ struct CenteredRow {
   }
 
   /// sum_i a_i (r_i - a . r) f_i for a function of the score that is 0 at the top, after the first reading. The second
-  /// reading sums p (r - m), p f and p (r - m) f; the first two correct the third for the rounding of m.
+  /// reading sums p (r - m), p f and p (r - m) f; the first two correct the third for the rounding of m. It is the
+  /// reading that finds the correction, too.
   template <class Function>
-  INCONTEXT_HD T project(const RowCenter<T>& center, const Function& function) const {
+  INCONTEXT_HD T project(RowCenter<T>& center, const Function& function) const {
     LaneSum<T> rates, values, products;
     for_each<Reading::correct>([&](auto careful_block, const T* z, const T* u, T* p) {
       for (int lane = 0; lane < packs; ++lane) {
@@ -177,7 +178,8 @@ struct CenteredRow {
         products.add(lane, (both[0] + both[1]) + (both[2] + both[3]));
       }
     });
-    return (products.value() - rates.value() * center.share * values.value()) * center.share;
+    center.correction = rates.value() * center.share;
+    return (products.value() - center.correction * values.value()) * center.share;
   }
 
   /// out_i = finish(z_i, factor_i a_i (r_i - a . r)), 0 where masked.
@@ -212,12 +214,18 @@ struct CenteredRow {
   /// All three readings.
   template <class Finish>
   INCONTEXT_HD void operator()(std::ptrdiff_t top, const Finish& finish) const {
-    const Pack<T> reference = pack_of(T(scores[top]));
     RowCenter<T> center = begin(top);
     center.correction = correct(center.mean) * center.share;
+    end(center, finish);
+  }
+
+  /// The third reading, after which the entry at the top is replaced by what was found without cancellation.
+  template <class Finish>
+  INCONTEXT_HD void end(const RowCenter<T>& center, const Finish& finish) const {
+    const Pack<T> reference = pack_of(T(scores[center.top]));  // before it may be overwritten
     write(center, finish);
     const Pack<T> change = pack_of(T(center.share * center.at_top)) * factor(reference);
-    out[top] = first_lane(finish(reference, change));
+    out[center.top] = first_lane(finish(reference, change));
   }
 
   INCONTEXT_HD static T first_lane(const Pack<T>& pack) {

@@ -9,6 +9,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/detail/centered.hpp"
 #include "incontext/scoring/detail/packed_derivatives.hpp"
+#include "incontext/scoring/detail/row_moments.hpp"
 #include "incontext/scoring/detail/softmax_pass.hpp"
 #include "incontext/scoring/detail/sum.hpp"
 #include "incontext/scoring/detail/visible.hpp"
@@ -60,6 +61,7 @@ struct NormSoftmaxPass {
   T divisor = T(0);
   T slope = T(0);  // nabla D = slope (z - mean)
   std::ptrdiff_t count = 0;
+  RowExtent<T> extent;  // of the one row of a matrix, once packs have measured it
 
   INCONTEXT_HD bool valid() const { return count > 0; }
   INCONTEXT_HD bool constant() const { return !(T(0) < scale); }
@@ -72,6 +74,9 @@ struct NormSoftmaxPass {
 
   INCONTEXT_HD void weights(Row<const T> scores, Row<T> out) const {
     const Quotient<T> phi{constant() ? math::infinity<T>() : divisor};
+    if constexpr (PackedPhi<Quotient<T>, T>) {
+      if (extent.count > 0 && write_packed_softmax<T>(phi, extent, scores, out)) return;
+    }
     write_softmax<T>([&](std::ptrdiff_t) { return phi; }, scores, out);
   }
 
@@ -86,6 +91,10 @@ struct NormSoftmaxPass {
 
   /// nabla D . u; the mean of u drops out.
   INCONTEXT_HD T divisor_rate(MatrixView<const T> scores, MatrixView<const T> direction) const {
+    if (capped()) return T(0);
+    if constexpr (Packed<T>) {
+      if (shortest_packed_row <= scores.columns) return slope * sum_of_products<T>(scores, center, direction);
+    }
     const Center<T> mean = center_of(scores, direction);
     Sum<T> sum;
     for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
@@ -114,8 +123,9 @@ struct NormSoftmaxPass {
                    [=](std::ptrdiff_t i) -> T { return (direction[i] - (scores[i] - pass.reference) * rate) / by; });
   }
 
-  /// (z - mean) . y / D^2 over all rows.
+  /// (z - mean) . y / D^2 over all rows; 0 where the divisor does not change with the scores.
   INCONTEXT_HD T project(MatrixView<const T> scores, MatrixView<const T> cotangent) const {
+    if (capped()) return T(0);
     Sum<T> sum;
     for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
       const Row<const T> row = scores.row(r);
@@ -137,18 +147,49 @@ struct NormSoftmaxPass {
     return sum.value() / divisor;
   }
 
-  /// product = (z - mean) . y of one row.
-  INCONTEXT_HD bool project_packed(Row<const T> row, Row<const T> cotangent, T& product) const {
+  /// Calls visit(readings, center, function) after the first reading of a row over packs.
+  template <bool stored, class Visit>
+  INCONTEXT_HD bool with_readings(Row<const T> row, Row<const T> cotangent, Row<T> out, const Visit& visit) const {
     const Quotient<T> phi{divisor};
-    const auto sum = [&](const auto&, const auto& exponent, const T& reference, bool careful) {
+    const auto begin = [&](const auto&, const auto& exponent, const T& reference, bool careful) {
       using Exponent = std::remove_cvref_t<decltype(exponent)>;
       const DirectionRate<T> rate;
-      const ConstantFactor<T> one{T(1)};
-      const CenteredRow<false, T, Exponent, DirectionRate<T>, ConstantFactor<T>> rows{exponent, rate,      one, careful,
-                                                                                      row,      cotangent, {}};
-      product = rows.project(rows.begin(first_place_of<T>(reference, row)), FromReference<T>{reference});
+      const ConstantFactor<T> factor = phi.slopes();
+      const CenteredRow<stored, T, Exponent, DirectionRate<T>, ConstantFactor<T>> readings{
+          exponent, rate, factor, careful, row, cotangent, out};
+      RowCenter<T> mean = readings.begin(first_place_of<T>(reference, row));
+      visit(readings, mean, FromReference<T>{reference});
     };
-    return with_exponent<T, true>([&](std::ptrdiff_t) { return phi; }, row, sum);
+    const auto phi_for = [&](std::ptrdiff_t) { return phi; };
+    if (extent.count > 0) return with_exponent<T, true>(phi_for, row, extent, begin);
+    return with_exponent<T, true>(phi_for, row, begin);
+  }
+
+  /// product = (z - mean) . y of one row.
+  INCONTEXT_HD bool project_packed(Row<const T> row, Row<const T> cotangent, T& product) const {
+    return with_readings<false>(row, cotangent, {}, [&](const auto& readings, auto& mean, const auto& function) {
+      product = readings.project(mean, function);
+    });
+  }
+
+  /// The whole of `vjp` where the matrix is one row, whose product and result then share their readings.
+  template <bool stored>
+  INCONTEXT_HD bool vjp_packed(Row<const T> row, Row<const T> cotangent, Row<T> out) const {
+    return with_readings<stored>(row, cotangent, out, [&](const auto& readings, auto& mean, const auto& function) {
+      const T common = readings.project(mean, function) / divisor / divisor;
+      readings.end(mean, LessDivisorChange<T>{center, T(slope * common)});
+    });
+  }
+
+  /// vjp_packed, with the powers waiting in the output where that is free.
+  INCONTEXT_HD bool vjp_of_one_row(MatrixView<const T> scores, MatrixView<const T> cotangent, MatrixView<T> out) const {
+    if constexpr (PackedSlopes<Quotient<T>, T>) {
+      if (scores.rows != 1 || capped()) return false;
+      const bool apart = out.data != scores.data && out.data != cotangent.data;
+      return apart ? vjp_packed<true>(scores.row(0), cotangent.row(0), out.row(0))
+                   : vjp_packed<false>(scores.row(0), cotangent.row(0), out.row(0));
+    }
+    return false;
   }
 
   INCONTEXT_HD void vjp(Row<const T> scores, Row<const T> cotangent, const T& common, Row<T> out) const {
@@ -178,40 +219,66 @@ struct NormSoftmaxPass {
   }
 };
 
+/// Sum of the squared deviations over the square of the unit.
 template <Real T>
-INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, ScoreScale scale, MatrixView<const T> scores) {
-  using std::sqrt;
-  NormSoftmaxPass<T> pass;
-  pass.center = center_of(scores);
-  pass.temperature = temperature;
-  if (!pass.center.valid() || !(T(0) < temperature)) return pass;
-  pass.count = pass.center.count;
+struct ScaledSquares {
+  T unit = T(0);
+  T sum = T(0);
+};
 
-  // Relative to the largest deviation, so that a row of tiny or huge scores neither under- nor overflows.
+/// In units of the largest deviation, so that a row of tiny or huge scores neither under- nor overflows.
+template <Real T>
+INCONTEXT_HD ScaledSquares<T> scaled_squares(const Center<T>& center, MatrixView<const T> scores) {
   T largest = T(0);
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
     for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
       if (!is_visible(scores(r, i))) continue;
-      const T size = math::magnitude(pass.center.deviation(scores(r, i)));
+      const T size = math::magnitude(center.deviation(scores(r, i)));
       if (largest < size) largest = size;
     }
   }
-  if (pass.count > 1 && T(0) < largest) {
-    Sum<T> sum;
-    for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
-      for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
-        if (!is_visible(scores(r, i))) continue;
-        const T ratio = pass.center.deviation(scores(r, i)) / largest;
-        sum.add(ratio * ratio);
+  if (!(T(0) < largest)) return {};
+  Sum<T> sum;
+  for (std::ptrdiff_t r = 0; r < scores.rows; ++r) {
+    for (std::ptrdiff_t i = 0; i < scores.columns; ++i) {
+      if (!is_visible(scores(r, i))) continue;
+      const T ratio = center.deviation(scores(r, i)) / largest;
+      sum.add(ratio * ratio);
+    }
+  }
+  return {largest, sum.value()};
+}
+
+template <Real T>
+INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, ScoreScale scale, MatrixView<const T> scores) {
+  using std::sqrt;
+  NormSoftmaxPass<T> pass;
+  ScaledSquares<T> squares;
+  pass.temperature = temperature;
+  const auto measure = [&] {
+    if constexpr (Packed<T>) {
+      Moments<T> moments;
+      if (find_moments<T>(scores, moments)) {
+        pass.center = moments.center;
+        if (scores.rows == 1) pass.extent = moments.extent;
+        squares = {T(1), moments.squares};
+        return;
       }
     }
+    pass.center = center_of(scores);
+    if (pass.center.valid()) squares = scaled_squares(pass.center, scores);
+  };
+  measure();
+  if (!pass.center.valid() || !(T(0) < temperature)) return pass;
+  pass.count = pass.center.count;
+  if (pass.count > 1 && T(0) < squares.sum) {
     const T freedom = math::from_count<T>(scale == ScoreScale::sample_stddev ? pass.count - 1 : pass.count);
-    const T variance = sum.value() / freedom;
+    const T variance = squares.sum / freedom;
     if (scale == ScoreScale::population_variance) {
-      pass.scale = largest * variance * largest;
+      pass.scale = squares.unit * variance * squares.unit;
       pass.slope = T(2) / freedom;
     } else {
-      pass.scale = largest * sqrt(variance);
+      pass.scale = squares.unit * sqrt(variance);
       pass.slope = T(1) / freedom / pass.scale;
     }
   }

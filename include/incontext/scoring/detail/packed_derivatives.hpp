@@ -48,9 +48,8 @@ concept PackedSlopes = PackedPhi<Phi, T> && requires(const Phi& phi) {
 /// Calls visit(phi, exponent, reference, careful) with the exponents of the row's powers in octaves, the plain ones or
 /// (`quick`) those that are fast enough; false where the row is too short or its scores are beyond what packs do.
 template <class T, bool quick, class PhiFor, class Visit>
-INCONTEXT_HD bool with_exponent(const PhiFor& phi_for, Row<const T> scores, const Visit& visit) {
-  if (scores.size < shortest_packed_row) return false;
-  const auto extent = extent_of<T>(scores);
+INCONTEXT_HD bool with_exponent(const PhiFor& phi_for, Row<const T> scores, const RowExtent<T>& extent,
+                                const Visit& visit) {
   const auto phi = phi_for(extent.count);
   if (extent.count == 0 || !math::is_finite(extent.high) || !phi.in_domain()) return false;
   const T reference = phi.decreasing() ? extent.low : extent.high;
@@ -71,6 +70,12 @@ INCONTEXT_HD bool with_exponent(const PhiFor& phi_for, Row<const T> scores, cons
   }
   visit(phi, exponent, reference, is_careful(exponent));
   return true;
+}
+
+/// The same for a row whose extent is not known yet.
+template <class T, bool quick, class PhiFor, class Visit>
+INCONTEXT_HD bool with_exponent(const PhiFor& phi_for, Row<const T> scores, const Visit& visit) {
+  return shortest_packed_row <= scores.size && with_exponent<T, quick>(phi_for, scores, extent_of<T>(scores), visit);
 }
 
 /// out_i = finish(z_i, factor_i a_i (r_i - a . r)) of softmax(phi(z)), with rate_of(phi, reference) and factor_of(phi);
@@ -160,11 +165,13 @@ INCONTEXT_HD bool sum_packed_derivative(const PhiFor& phi_for, Parameter paramet
       const Octaves<T> itself;
       const CenteredRow<false, T, Octaves<T>, Direction, One> row{itself, rate, one, careful, scratch, cotangent, {}};
       const OctaveRate<T> function{phi.rate_in_phi(parameter) / elementary::log2_e<T>};
-      result = row.project(row.begin(top), function);
+      RowCenter<T> center = row.begin(top);
+      result = row.project(center, function);
     } else {
       const CenteredRow<true, T, Exponent, Direction, One> row{exponent, rate,      one,    careful,
                                                                scores,   cotangent, scratch};
-      result = row.project(row.begin(top), phi.rates_by(parameter, reference));
+      RowCenter<T> center = row.begin(top);
+      result = row.project(center, phi.rates_by(parameter, reference));
     }
   };
   return with_exponent<T, !proportional>(phi_for, scores, sum);
