@@ -208,6 +208,36 @@ TEMPLATE_TEST_CASE("a matrix of long rows has one scale over all of them", "[sco
   CHECK(roundings(out, expected) < 100);
 }
 
+TEMPLATE_TEST_CASE("NormSoftmax' derivative along a cotangent is the sum over its derivative, 0 below the cap",
+                   "[scoring]", float, double) {
+  using T = TestType;
+  Random random(56);
+  for (const std::size_t n : {3u, 16u, 65u, 200u}) {
+    for (const auto masks : {Masks::none, Masks::every_third}) {
+      const auto z = masked(converted<T>(random.normals(n, 3)), masks);
+      const auto g = converted<T>(random.normals(n));
+      std::vector<T> scratch(n);
+      const auto along = [&](T cap) {
+        return derivative_along(NormSoftmax<T>{cap}, parameter::Temperature{}, view(z), view(g), Row<T>(scratch));
+      };
+      const auto changes = derivative_of(NormSoftmax<Long>{Long(0.5)}, parameter::Temperature{}, converted<Long>(z));
+      Long sum = 0, size = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        sum += changes[i] * static_cast<Long>(g[i]);
+        size += std::abs(changes[i] * static_cast<Long>(g[i]));
+      }
+      INFO("n " << n << ", masks " << static_cast<int>(masks));
+      CHECK(size > 0);
+      CHECK(std::abs(static_cast<Long>(along(T(0.5))) - sum) <= 200 * size * std::numeric_limits<T>::epsilon());
+      CHECK(along(T(1e9)) == T(0));
+    }
+  }
+  const std::vector<T> none(20, -std::numeric_limits<T>::infinity()), ones(20, T(1));
+  std::vector<T> scratch(20);
+  CHECK(std::isnan(
+      derivative_along(NormSoftmax<T>{T(1)}, parameter::Temperature{}, view(none), view(ones), Row<T>(scratch))));
+}
+
 TEMPLATE_TEST_CASE("one NaN or +infinity in a long row of NormSoftmax or a ratio score makes all of it NaN",
                    "[scoring]", float, double) {
   using T = TestType;

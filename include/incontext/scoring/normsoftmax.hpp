@@ -212,6 +212,23 @@ INCONTEXT_HD void derivative(const NormSoftmax<T>& map, parameter::Temperature n
   derivative(detail::matrix_scope(map), name, detail::as_grid(scores), detail::as_grid(out));
 }
 
+/// Derivative of g . a, for a cotangent g of one row's weights, with respect to the temperature: 0 if sigma < tau, else
+/// softmax's.
+///
+/// Source    derived: docs/theory/scoring.md#normsoftmax.
+/// Shapes    (scores: n, cotangent: n, scratch: n) -> scalar; scratch shares no element with the others.
+/// Errors    NaN where `weights` answers with a NaN row.
+/// Accuracy  that of softmax: derivative_along of softmax_of.hpp.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD T derivative_along(const NormSoftmax<T>& map, parameter::Temperature,
+                                Row<const std::type_identity_t<T>> scores, Row<const std::type_identity_t<T>> cotangent,
+                                Row<std::type_identity_t<T>> scratch) {
+  const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, detail::as_grid(scores));
+  if (!pass.valid()) return math::not_a_number<T>();
+  return pass.temperature_derivative_along(scores, cotangent, scratch);
+}
+
 /// Refuses a map outside its domain: temperature > 0, infinity allowed.
 ///
 /// Source    the domain of NormSoftmax.

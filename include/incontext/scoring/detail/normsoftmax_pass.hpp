@@ -217,6 +217,13 @@ struct NormSoftmaxPass {
     const Quotient<T> phi{divisor};
     write_softmax_derivative<T>([&](std::ptrdiff_t) { return phi; }, parameter::Temperature{}, scores, out);
   }
+
+  INCONTEXT_HD T temperature_derivative_along(Row<const T> scores, Row<const T> cotangent, Row<T> scratch) const {
+    if (!capped()) return T(0);
+    const Quotient<T> phi{divisor};
+    return softmax_derivative_along<T>([&](std::ptrdiff_t) { return phi; }, parameter::Temperature{}, scores, cotangent,
+                                       scratch);
+  }
 };
 
 /// Sum of the squared deviations over the square of the unit.

@@ -65,6 +65,36 @@ concept PackedPhi = (std::same_as<T, float> || std::same_as<T, double>)&&require
   { phi.exponent_from(z)(Pack<T>{}) } -> std::same_as<Pack<T>>;
 };
 
+/// The lowest visible score and the number of them, of a row with masks.
+template <class T>
+INCONTEXT_HD void find_visible(Row<const T> row, RowExtent<T>& extent) {
+  constexpr int width = pack_width<T>;
+  constexpr std::ptrdiff_t stretch = std::ptrdiff_t{row_block} << 14;  // a lane counts exactly in float
+  const T mask = T(-math::infinity<T>());
+  Pack<T> low = pack_of(math::infinity<T>()), seen = pack_of(T(0));
+  extent.count = 0;
+  const auto collect = [&] {
+    T counts[width];
+    store_pack(counts, seen);
+    for (int l = 0; l < width; ++l) extent.count += static_cast<std::ptrdiff_t>(counts[l]);
+    seen = pack_of(T(0));
+  };
+  for_each_block<T>(row, mask, [&](const T* block, std::ptrdiff_t first, bool) {
+    if (first % stretch == 0) collect();
+    for (int l = 0; l < row_block; l += width) {
+      const Pack<T> z = load_pack(block + l);
+      const Pack<T> shown = z <= pack_of(mask) ? pack_of(math::infinity<T>()) : z;
+      low = shown < low ? shown : low;
+      seen += z <= pack_of(mask) ? pack_of(T(0)) : pack_of(T(1));
+    }
+  });
+  collect();
+  T lows[width];
+  store_pack(lows, low);
+  extent.low = math::infinity<T>();
+  for (int l = 0; l < width; ++l) extent.low = lows[l] < extent.low ? lows[l] : extent.low;
+}
+
 template <class T>
 INCONTEXT_HD RowExtent<T> extent_of(Row<const T> row) {
   constexpr int width = pack_width<T>;
@@ -94,13 +124,7 @@ INCONTEXT_HD RowExtent<T> extent_of(Row<const T> row) {
     }
   }
   extent.count = row.size;
-  if (is_visible(extent.low)) return extent;
-  extent = RowExtent<T>{math::infinity<T>(), extent.high, 0};
-  for (std::ptrdiff_t i = 0; i < row.size; ++i) {
-    if (!is_visible(row[i])) continue;
-    ++extent.count;
-    if (row[i] < extent.low) extent.low = row[i];
-  }
+  if (!is_visible(extent.low)) find_visible<T>(row, extent);
   return extent;
 }
 
