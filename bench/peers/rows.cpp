@@ -1,4 +1,6 @@
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <exception>
 #include <functional>
@@ -7,12 +9,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/apply/layer.hpp"
 #include "bench/support/build.hpp"
 #include "incontext/apply/attention_gradient.hpp"
 #include "incontext/apply/derivative.hpp"
+#include "incontext/core/pack.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/ratio_score.hpp"
@@ -33,6 +37,7 @@ using Json = nlohmann::json;
 constexpr Eigen::Index length = 4096;
 constexpr Eigen::Index dimension = 64;
 constexpr float temperature = 8;
+constexpr int chains = 12;  // of multiplications and additions: two units of a core, with four cycles for either
 
 double processor_seconds() {
   timespec time{};
@@ -42,6 +47,36 @@ double processor_seconds() {
 
 double wall_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Multiplies and adds `steps` times, in registers, in as many independent chains as keep a core busy.
+template <bool fused>
+float peak(std::int64_t steps) {
+  Pack<float> x[chains];
+  for (int k = 0; k < chains; ++k) x[k] = pack_of(static_cast<float>(k));
+  const float factor = 0.999f, term = 0.001f;
+  for (std::int64_t s = 0; s < steps; ++s) {
+    for (int k = 0; k < chains; ++k) {
+      if constexpr (fused) {
+        for (int l = 0; l < pack_width<float>; ++l) x[k][l] = __builtin_fmaf(x[k][l], factor, term);
+      } else {
+        x[k] = x[k] * factor + term;
+      }
+    }
+  }
+  for (int k = 1; k < chains; ++k) x[0] += x[k];
+  return x[0][0];
+}
+
+/// The multiplications and additions of fused attention, forward, at the peak of `threads` cores.
+template <bool fused>
+void products_of_attention(int threads) {
+  constexpr std::int64_t pairs = 2 * std::int64_t{length} * length * dimension;
+  const std::int64_t steps = pairs / (std::int64_t{chains} * pack_width<float> * threads);
+  std::vector<std::thread> team;
+  static std::atomic<float> kept;
+  for (int t = 0; t < threads; ++t) team.emplace_back([=] { kept = peak<fused>(steps); });
+  for (auto& thread : team) thread.join();
 }
 
 template <class Work>
@@ -77,6 +112,8 @@ class Works {
       apply::attention_gradient(scoring::Softmax<float>{temperature}, layer_.queries, layer_.keys, layer_.values,
                                 layer_.out, {to_queries_, to_keys_, to_values_}, options);
     };
+    work_["products apart"] = [=] { products_of_attention<false>(threads); };
+    work_["products fused"] = [=] { products_of_attention<true>(threads); };
     work_["three steps of Eigen"] = [=, this] { bench::three_steps(layer_, temperature, threads); };
   }
   Json run(const std::string& name, int repetitions) { return fastest(work_.at(name), repetitions); }
