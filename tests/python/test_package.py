@@ -180,10 +180,11 @@ def test_the_reference_has_every_name(tmp_path):
     assert f"[`incontext.{ROOMS[0]}`]" in (tmp_path / "index.md").read_text()
 
 
-def test_examples_of_the_page():
-    failed, tried = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False,
+@pytest.mark.parametrize("page, at_least", [("README.md", 6), ("docs/python.md", 10)])
+def test_examples_of_the_pages(page, at_least):
+    failed, tried = doctest.testfile(str(ROOT / page), module_relative=False,
                                      optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    assert tried > 10 and failed == 0
+    assert tried >= at_least and failed == 0
 
 
 def test_importing_loads_numpy_alone():
