@@ -110,7 +110,7 @@ std::string data_title(const TemperatureOptions& o, const DataSet& data) {
          (o.standardize ? " (standardized)"
           : o.center    ? " (centered)"
                         : "") +
-         ", l = " + std::to_string(o.simulation.context_length);
+         ", l = " + std::to_string(o.simulation.context_length) + ", " + scoring_in_words(o.reading.scoring);
 }
 
 /// Columns of both tables: the theory that is judged, another beside it, and how far that one is off in standard
@@ -201,7 +201,9 @@ std::string pretraining_note(const TemperatureOptions& o, double explained, doub
       o.law.task_covariance.empty()
           ? "a prior under which every input explains the same share of a label variance of " + in_words(explained)
           : "the prior " + o.law.task_covariance;
-  return "Pretrained on these inputs' covariance, with " + prior + ", and noise " + in_words(noise) + ".";
+  const bool approximate = o.reading.scoring == ScoringChoice::approximate_softmax;
+  return "Pretrained on these inputs' covariance, with " + prior + ", and noise " + in_words(noise) + "." +
+         (approximate ? " True softmax has another error and another τ*: --scoring softmax." : "");
 }
 
 using ExactError = std::function<statistics::Theory(double)>;
