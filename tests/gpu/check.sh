@@ -62,7 +62,7 @@ rm "$work/.gpu/bin/incontext-cuda"
 good; program bench-gpu-throughput 'sleep 60'; INCONTEXT_GPU_SECONDS=5 expect 1 'throughput \| out of time after'
 good; expect 0 passed
 [ "$(ls "$work/out")" = $'gpu-check.md\ngpu-check.tgz' ] || { echo "FAILED: other files: $(ls "$work/out")"; exit 1; }
-tar -tzf "$work/out/gpu-check.tgz" | grep -q bits-waves.log || { echo "FAILED: no log in the archive"; exit 1; }
+grep -q bits-waves.log <<<"$(tar -tzf "$work/out/gpu-check.tgz")" || { echo "FAILED: no log in the archive"; exit 1; }
 good; program gpu_probe 'echo "skipped: no GPU"' 'exit 77'; expect 1 '^no GPU: skipped: no GPU'
 if [ -n "${1:-}" ]; then
   while read -r words; do

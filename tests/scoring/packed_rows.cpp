@@ -9,8 +9,8 @@
 #include "scoring/rows.hpp"
 #include "support/catch.hpp"
 
-// NormSoftmax and the ratio scores on rows long enough for packs, in every layout, against the same maps in long double,
-// which use no packs. How they round on rows without masks is in accuracy_maps_50digits.cpp.
+// NormSoftmax and the ratio scores on rows long enough for packs, in every layout, against the same maps in long
+// double, which use no packs. How they round on rows without masks is in accuracy_maps_50digits.cpp.
 namespace incontext::testing {
 
 using namespace scoring;
@@ -59,14 +59,14 @@ std::vector<T> masked(std::vector<T> z, Masks masks) {
   return z;
 }
 
-/// max_i |a_i - truth_i| / (eps max |truth|)
+/// max_i |a_i - truth_i| / (eps max |truth|); NaN if one of the numbers is
 template <class T>
 double roundings(const std::vector<T>& a, const std::vector<Long>& truth) {
   Long largest = std::numeric_limits<T>::min(), error = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(truth[i]));
     const Long here = std::abs(static_cast<Long>(a[i]) - truth[i]);
-    error = here <= error ? error : here;  // NaN stays
+    if (!std::isnan(error) && !(here <= error)) error = here;
   }
   return static_cast<double>(error / largest / static_cast<Long>(std::numeric_limits<T>::epsilon()));
 }
@@ -146,6 +146,9 @@ TEST_CASE("the comparison of rows over packs refuses another map, a lost score a
   auto fewer = z;
   *std::max_element(fewer.begin(), fewer.end()) = -infinity;
   CHECK(roundings(weights_of(RatioScore<Relu>{ScoreNormalization::sum}, fewer), relu) > 1e6);
+  auto broken = vjp_of(NormSoftmax<double>{1e9}, z, u);
+  broken[100] = std::numeric_limits<double>::quiet_NaN();
+  CHECK_FALSE(roundings(broken, truth) < 200);
   const auto average = weights_of(RatioScore<Average, Long>{}, converted<Long>(fewer));
   CHECK(roundings(weights_of(RatioScore<Average>{}, z), average) > 1e6);
 }
@@ -186,12 +189,13 @@ TEMPLATE_TEST_CASE("the scale of a row far from zero, tiny, huge, or of two neig
 TEMPLATE_TEST_CASE("a matrix of long rows has one scale over all of them", "[scoring]", float, double) {
   using T = TestType;
   Random random(54);
-  auto z = masked(converted<T>(random.normals(3 * 40, 2)), Masks::every_third);
-  const auto u = converted<T>(random.normals(3 * 40));
+  const auto masks = GENERATE(Masks::none, Masks::every_third);
+  const auto z = masked(converted<T>(random.normals(3 * 100, 2)), masks);
+  const auto u = converted<T>(random.normals(3 * 100));
   const auto z_long = converted<Long>(z), u_long = converted<Long>(u);
   const auto grid = [](auto& all) {
     using Number = std::remove_pointer_t<decltype(all.data())>;
-    return MatrixView<Number>(all.data(), 3, 40);
+    return MatrixView<Number>(all.data(), 3, 100);
   };
   const MatrixNormSoftmax<T> map{T(1e9)};
   const MatrixNormSoftmax<Long> map_long{Long(1e9)};

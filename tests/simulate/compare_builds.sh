@@ -26,7 +26,7 @@ done
 
 loader=/lib64/ld-linux-x86-64.so.2
 newest=-march=native middle=-march=native all=-march=native
-supports() { [ -x "$loader" ] && "$loader" --help | grep -q "^  $1 (supported, searched)"; }
+supports() { [ -x "$loader" ] && grep -q "^  $1 (supported, searched)" <<<"$("$loader" --help)"; }
 if supports x86-64-v3; then newest=-march=x86-64-v3 middle=$newest all="$newest $all"; fi
 if supports x86-64-v4; then newest=-march=x86-64-v4,-mprefer-vector-width=512 all="$newest $all"; fi
 if [ "$6" = ON ]; then newest=$all middle=$all; fi

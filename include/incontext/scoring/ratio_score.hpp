@@ -84,7 +84,7 @@ INCONTEXT_HD RatioPass<T> ratio_pass(const RatioScore<Function, T>& map, Row<con
 }
 
 /// Calls write(row, total) with the row over packs and what the values are divided by, 0 for their sum; false, and
-/// nothing written, where packs can't be used.
+/// nothing written, where packs cannot be used. As f >= 0, its sum and its absolute sum are the same.
 template <class Function, Real T, class Write>
 INCONTEXT_HD bool with_ratio_row(ScoreNormalization normalization, Row<const T> scores, const Write& write) {
   if constexpr (PackedConvex<Function, T>) {

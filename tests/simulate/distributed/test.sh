@@ -105,7 +105,7 @@ programs() {
   launch="mpirun -n 2"
   share x "$program" scores
   refused "a program that divides nothing" 'does not divide its work'
-  if command -v mpirun.mpich >/dev/null && mpirun --version | grep -q "Open MPI"; then
+  if command -v mpirun.mpich >/dev/null && grep -q "Open MPI" <<<"$(mpirun --version)"; then
     cat >"$folder/apart" <<'END'
 export OMPI_MCA_orte_tmpdir_base=$OMPI_MCA_orte_tmpdir_base/apart.$PMI_RANK
 mkdir "$OMPI_MCA_orte_tmpdir_base"

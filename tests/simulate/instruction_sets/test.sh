@@ -11,7 +11,7 @@ fail() { echo "FAILED: $*"; exit 1; }
 
 # ---- chosen by the loader; GLIBC_TUNABLES hides instructions from it
 loader=/lib64/ld-linux-x86-64.so.2
-supports() { "$loader" --help | grep -q "^  $1 (supported, searched)"; }
+supports() { grep -q "^  $1 (supported, searched)" <<<"$("$loader" --help)"; }
 best=plain without_avx512=plain
 if supports x86-64-v3; then best=AVX2 without_avx512=AVX2; fi
 if supports x86-64-v4; then best=AVX-512; fi

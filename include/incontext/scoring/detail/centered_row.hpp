@@ -155,8 +155,8 @@ struct CenteredRow {
   }
 
   /// sum_i a_i (r_i - a . r) f_i for a function of the score that is 0 at the top, after the first reading. The second
-  /// reading sums p (r - m), p f and p (r - m) f; the first two correct the third for the rounding of m. It is the
-  /// reading that finds the correction, too.
+  /// reading sums p (r - m), p f and p (r - m) f; the first two correct the third for the rounding of m. It
+  /// also sets center.correction.
   template <class Function>
   INCONTEXT_HD T project(RowCenter<T>& center, const Function& function) const {
     LaneSum<T> rates, values, products;

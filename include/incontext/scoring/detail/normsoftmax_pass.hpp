@@ -147,7 +147,7 @@ struct NormSoftmaxPass {
     return sum.value() / divisor;
   }
 
-  /// Calls visit(readings, center, function) after the first reading of a row over packs.
+  /// Reads a row over packs once, then calls visit(readings, mean, function); function(z) is z less the largest score.
   template <bool stored, class Visit>
   INCONTEXT_HD bool with_readings(Row<const T> row, Row<const T> cotangent, Row<T> out, const Visit& visit) const {
     const Quotient<T> phi{divisor};
@@ -181,7 +181,7 @@ struct NormSoftmaxPass {
     });
   }
 
-  /// vjp_packed, with the powers waiting in the output where that is free.
+  /// The whole of `vjp` for a matrix of one row; false, and nothing written, without packs or where the divisor is tau.
   INCONTEXT_HD bool vjp_of_one_row(MatrixView<const T> scores, MatrixView<const T> cotangent, MatrixView<T> out) const {
     if constexpr (PackedSlopes<Quotient<T>, T>) {
       if (scores.rows != 1 || capped()) return false;
@@ -226,14 +226,14 @@ struct NormSoftmaxPass {
   }
 };
 
-/// Sum of the squared deviations over the square of the unit.
+/// A sum of squared deviations, sum unit^2.
 template <Real T>
 struct ScaledSquares {
   T unit = T(0);
   T sum = T(0);
 };
 
-/// In units of the largest deviation, so that a row of tiny or huge scores neither under- nor overflows.
+/// The unit is the largest deviation, so that a row of tiny or huge scores neither under- nor overflows.
 template <Real T>
 INCONTEXT_HD ScaledSquares<T> scaled_squares(const Center<T>& center, MatrixView<const T> scores) {
   T largest = T(0);

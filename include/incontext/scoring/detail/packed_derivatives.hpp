@@ -45,8 +45,8 @@ concept PackedSlopes = PackedPhi<Phi, T> && requires(const Phi& phi) {
   { phi.slopes()(Pack<T>{}) } -> std::same_as<Pack<T>>;
 };
 
-/// Calls visit(phi, exponent, reference, careful) with the exponents of the row's powers in octaves, the plain ones or
-/// (`quick`) those that are fast enough; false where the row is too short or its scores are beyond what packs do.
+/// Calls visit(phi, exponent, reference, careful) with the exponents of the row's powers in octaves, plain or `quick`;
+/// false where packs cannot represent them. The row must have at least shortest_packed_row scores.
 template <class T, bool quick, class PhiFor, class Visit>
 INCONTEXT_HD bool with_exponent(const PhiFor& phi_for, Row<const T> scores, const RowExtent<T>& extent,
                                 const Visit& visit) {

@@ -13,7 +13,7 @@
 #include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 
-/// f(z) over the number of the visible scores or over sum f over packs, for a convex f >= 0; with its derivatives.
+/// f(z) over 1, the number of the visible scores or sum f, over packs, for a convex f >= 0; with its derivatives.
 namespace incontext::scoring::detail {
 inline namespace INCONTEXT_PACKS {
 
@@ -25,7 +25,7 @@ concept PackedConvex = Packed<T> && requires(const Pack<T>& z) {
   { Function::template slopes<T>(z) } -> std::same_as<Pack<T>>;
 };
 
-/// f(z), and NaN where z is NaN, which some f do not show.
+/// f(z); NaN where z is NaN, which f alone may not preserve (ReLU of NaN is 0).
 template <class Function, class T>
 INCONTEXT_HD inline Pack<T> value_of(const Pack<T>& z) {
   return Function::template values<T>(z) + (z - z);
@@ -68,7 +68,7 @@ struct Nothing {
   INCONTEXT_HD Terms<1, T> operator()(const Pack<T>& z, const Pack<T>&) const { return {{z - z}}; }
 };
 
-/// One row of scores and what the values are divided by: their number, 1, or (`moves`) their sum.
+/// One row of scores, its extent, and whether some scores are masked.
 template <class Function, class T>
 struct RatioRow {
   Row<const T> scores;
@@ -84,12 +84,12 @@ struct RatioRow {
     return extent.count > 0 && math::is_finite(extent.high);
   }
 
-  /// 1 / N may stand for the division by N.
+  /// Whether 1 / total is a normal number, so that multiplying by it may replace the division.
   INCONTEXT_HD static bool divides(const T& total) {
     return math::Constants<T>::smallest <= total && math::Constants<T>::smallest <= T(1) / total;
   }
 
-  /// The first score of the largest f.
+  /// A place where f is largest.
   INCONTEXT_HD std::ptrdiff_t top() const {
     const T at_low = Function::value(extent.low), at_high = Function::value(extent.high);
     return first_place_of<T>(at_high < at_low ? extent.low : extent.high, scores);

@@ -14,10 +14,10 @@
 
 /// Mean and variance of the visible scores of a matrix over packs, and their covariance with a direction.
 ///
-/// Each takes two readings: one about a number inside the range, whose mean then is known but for its rounding, and one
-/// about that rounded mean c. With d_i = z_i - c, the mean is c + sum d_i / n, and n times the variance is sum d_i^2 -
-/// (sum d_i)^2 / n. The second term is at most half of the first, because |sum d_i / n| is at most half the spacing of
-/// the numbers around c, of which all d_i are multiples.
+/// The corrected two-pass algorithm (Chan, Golub, LeVeque): after a rounded mean c, of d_i = z_i - c, the mean is c +
+/// sum d_i / n, and n times the variance sum d_i^2 - (sum d_i)^2 / n. Nothing cancels: c is off by some eps of a range
+/// whose square is at most 2 sum d_i^2, and by half the spacing of numbers around c; a d_i that is not 0 is at least
+/// that spacing, so that the second term is at most half of the first.
 namespace incontext::scoring::detail {
 inline namespace INCONTEXT_PACKS {
 
@@ -38,7 +38,7 @@ struct DeviationAndProduct {
   }
 };
 
-/// Sums over the visible scores of a matrix and the numbers beside them.
+/// Adds the terms of the visible scores of all rows.
 template <int count, class T, class Term>
 INCONTEXT_HD void add_rows(LaneSum<T> (&sums)[count], MatrixView<const T> scores, MatrixView<const T> values,
                            bool masked, const Term& term) {

@@ -18,7 +18,7 @@ inline namespace INCONTEXT_PACKS {
 template <class T>
 concept Packed = std::same_as<T, float> || std::same_as<T, double>;
 
-/// The terms that a score adds to `count` sums.
+/// What one pack of scores adds to each of `count` sums.
 template <int count, class T>
 struct Terms {
   Pack<T> of[count];
@@ -48,7 +48,7 @@ INCONTEXT_HD inline void add_block(LaneSum<T> (&sums)[count], const T* z, const 
 inline constexpr std::ptrdiff_t nowhere = -1;
 
 /// Adds term(z_i, u_i), which is Terms<count, T>, over the scores of a row that are visible and not at `left_out`.
-/// `masked`: one may not be visible.
+/// `masked`: some scores may be masked.
 template <int count, class T, class Term>
 INCONTEXT_HD void add_row(LaneSum<T> (&sums)[count], Row<const T> z, Row<const T> u, bool masked,
                           std::ptrdiff_t left_out, const Term& term) {

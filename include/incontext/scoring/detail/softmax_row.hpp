@@ -65,11 +65,11 @@ concept PackedPhi = (std::same_as<T, float> || std::same_as<T, double>)&&require
   { phi.exponent_from(z)(Pack<T>{}) } -> std::same_as<Pack<T>>;
 };
 
-/// The lowest visible score and the number of them, of a row with masks.
+/// Sets the lowest visible score and the number of visible scores of a row with masks.
 template <class T>
 INCONTEXT_HD void find_visible(Row<const T> row, RowExtent<T>& extent) {
   constexpr int width = pack_width<T>;
-  constexpr std::ptrdiff_t stretch = std::ptrdiff_t{row_block} << 14;  // a lane counts exactly in float
+  constexpr std::ptrdiff_t stretch = std::ptrdiff_t{row_block} << 14;  // a lane then counts to 2^20, exact in float
   const T mask = T(-math::infinity<T>());
   Pack<T> low = pack_of(math::infinity<T>()), seen = pack_of(T(0));
   extent.count = 0;
