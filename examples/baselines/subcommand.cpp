@@ -23,7 +23,7 @@ using Settings = incontext::baselines::CurveSettings<double>;
 
 struct BaselineOptions {
   Settings settings = {.dimension = 20, .noise_variance = 0.1, .task_variance = 0.05};
-  std::vector<std::int64_t> lengths = {};
+  std::vector<std::int64_t> lengths = {1, 2, 5, 10, 20, 40, 80, 160};
   bool without_query_noise = false;
   SimulationOptions simulation = {};
   OutputOptions output = {};
@@ -41,7 +41,8 @@ void add_options(CLI::App& app, BaselineOptions& o) {
   add_number(app, "--input-variance", o.settings.input_variance, "Variance of each entry of the inputs", positive,
              "0 < value");
   add_counts(app, "--layers", o.settings.layers,
-             "Numbers of layers of linear attention, each layer with a step size of its own", 0, 64);
+             "Numbers of layers of linear attention, each layer with a step size of its own; 1,2,4 without --looped", 0,
+             64);
   add_counts(app, "--looped", o.settings.looped, "How often one layer of linear attention is applied", 0, 64);
   head_options(app, "Setting");
   add_counts(app, "--pretraining-tasks", o.settings.pretraining_tasks,
@@ -65,7 +66,6 @@ void add_options(CLI::App& app, BaselineOptions& o) {
 UnusedOptions complete(const CLI::App& app, BaselineOptions& o) {
   UnusedOptions unused(app);
   add_unused_run_options(unused, o.simulation, o.output);
-  or_usual(o.lengths, {1, 2, 5, 10, 20, 40, 80, 160});
   if (!is_given(app, "--layers") && !is_given(app, "--looped")) o.settings.layers = {1, 2, 4};
   o.settings.query_noise = !o.without_query_noise;
   if (o.settings.pretraining_tasks.empty()) unused.add("no --pretraining-tasks", {"--pools", "--pool-seed"});

@@ -151,6 +151,8 @@ std::vector<Table> phase_figure(FadingRun& run) {
   }
   table.notes = {
       "x = inverse temperature times standard deviation, x_c = sqrt(2 log n): above it a few scores take all weight.",
+  };
+  table.draw_notes = {
       "top trial: share of the total that one trial carries. Where it is large, rare rows make the mean, and the "
       "median says what a typical row does.",
       common_draws_note};
@@ -235,8 +237,8 @@ std::vector<Table> fading_figure(FadingRun& run) {
                      short_text(laws::ssmax_freezing_count(o.scale, o.variance), 4) + " on.",
                  "No fixed beta keeps the needle beyond n = e^(m^2 / 2v) = " +
                      short_text(laws::longest_retrievable_count(score > 0 ? score : 0.0, o.variance), 4) +
-                     ", to leading order; among normal competitors, neither does SSMax.",
-                 common_draws_note};
+                     ", to leading order; among normal competitors, neither does SSMax."};
+  table.draw_notes = {common_draws_note};
   return {std::move(table), critical_lengths(run)};
 }
 

@@ -197,9 +197,11 @@ std::vector<Table> optimum_figure(FadingRun& run) {
     }
   }
   table.notes = {
-      "The loss is convex in p. Simulation of p_n: one of Newton's steps from the exact value to the optimum of the "
-      "drawn rows, with its error. Every row of one n and law shares its draws.",
-      "A needle that is always above the competitors' edge would ask for an infinite p_n: its score is drawn."};
+      "The loss is convex in p. A needle that is always above the competitors' edge would ask for an infinite p_n: its "
+      "score is drawn."};
+  table.draw_notes = {
+      "Simulation of p_n: one of Newton's steps from the exact value to the optimum of the drawn rows, with its error. "
+      "Every row of one n and law shares its draws."};
   const std::vector<double> counts{1e2, 1e3, 1e4, 1e5, 1e6};
   const Optima optima = optima_at(counts);
   return {optima_table(counts, optima), laws_table(counts, optima), std::move(table)};

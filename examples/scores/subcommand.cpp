@@ -51,6 +51,7 @@ Subcommand subcommand() {
        .footer = "\nExamples:\n"
                  "  incontext scores --figure ssmax-fading --lengths 10,100,1000\n"
                  "  incontext scores --row 1,2,3 --map ssmax --s 0.43 --direction 1,0,0 --norms\n"
+                 "With scores.npy, raw attention scores of your own:\n"
                  "  incontext scores --scores scores.npy --map entmax --alpha 1.5 --causal --weights weights.npy\n"},
       add_scores_options, report_of);
 }

@@ -120,11 +120,13 @@ void add_notes(Table& table, const Situation& at) {
                           in_words(100 * largest_correction) + "% of the error of endless contexts.");
   } else {
     table.notes.push_back(
-        "Second order in 1/l: derived for centered inputs, values of labels alone, and the query not among the keys.");
+        "No second order in 1/l is known here: it is derived for centered inputs, values of labels alone, and the "
+        "query "
+        "not among the keys.");
   }
   table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
   if (!rejections.empty()) table.notes.push_back(rejections);
-  table.notes.push_back("Rows of one kind of attention and one law share their draws, so their z are correlated.");
+  table.draw_notes.push_back("Rows of one kind of attention and one law share their draws, so their z are correlated.");
 }
 
 /// One law, or one per value of the parameter that varies.

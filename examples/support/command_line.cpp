@@ -157,6 +157,19 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, double& target, 
   return add_read(app, name, read, description, "X", detail::number_text(target));
 }
 
+namespace {
+
+template <class Number>
+std::string listed(const std::vector<Number>& numbers) {
+  std::string text;
+  for (const Number number : numbers) {
+    text += (text.empty() ? "" : ",") + detail::number_text(static_cast<double>(number));
+  }
+  return text;
+}
+
+}  // namespace
+
 CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std::int64_t>& target,
                         const std::string& description, std::int64_t minimum, std::int64_t maximum) {
   const auto read = [&target, name, minimum, maximum](const std::string& text) {
@@ -165,7 +178,7 @@ CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std:
       target.push_back(parse_count<std::int64_t>(name, part, minimum, maximum));
     }
   };
-  return add_read(app, name, read, description, "N,N,...");
+  return add_read(app, name, read, description, "N,N,...", listed(target));
 }
 
 CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::vector<double>& target,
@@ -177,7 +190,7 @@ CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::v
       if (!(target.back() > 0)) throw_input_error(name, "is not positive", part, "0 < value");
     }
   };
-  return add_read(app, name, read, description, "X,X,...");
+  return add_read(app, name, read, description, "X,X,...", listed(target));
 }
 
 void head_options(CLI::App& app, const std::string& heading) {
@@ -389,7 +402,7 @@ void refuse_extras(const CLI::App& app) {
     throw InputError(shown(argument) + ": is an unexpected argument (needs options, see --help)");
   }
   const std::string word = shown(argument.substr(name)), nearest = nearest_option(app, word);
-  if (!nearest.empty()) throw InputError(shown(argument) + ": is not an option (needs " + nearest + "?)");
+  if (!nearest.empty()) throw InputError(shown(argument) + ": is not an option (did you mean " + nearest + "?)");
   const std::string speaking = options_that_speak_of(app, word);
   throw InputError(shown(argument) + ": is not an option (needs one of those that --help lists" +
                    (speaking.empty() ? "" : "; of " + word + " speak " + speaking) + ")");
@@ -503,7 +516,8 @@ bool parse_unless_help(CLI::App& app, int argc, char** argv) {
     if (error.get_exit_code() != 0) throw;
     std::ostringstream asked_for;
     app.exit(error, asked_for, asked_for);
-    write_standard_output(asked_for.str());
+    const std::size_t description = app.get_formatter()->get_column_width();
+    write_standard_output(wrapped_help(asked_for.str(), description, width_of_standard_output().words));
     return false;
   }
   return true;
@@ -562,8 +576,8 @@ void add_names(const std::string& before, const std::vector<Subcommand>& subcomm
     names += (names.empty() ? "" : "|") + one.name;
   }
   const std::string nearest = nearest_word(word, known);
-  throw InputError(shown(word) + ": is not a " + kind + " (needs " +
-                   (nearest.empty() ? names + " as the first word" : nearest + "?") + ")");
+  throw InputError(shown(word) + ": is not a " + kind + " (" +
+                   (nearest.empty() ? "needs " + names + " as the first word" : "did you mean " + nearest + "?") + ")");
 }
 
 }  // namespace
@@ -592,7 +606,7 @@ int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& su
   }
   try {
     if (argc < 2) {
-      write_standard_output(app.help());
+      write_standard_output(wrapped_help(app.help(), widest_name, width_of_standard_output().words));
       return exit_bad_input;
     }
     const bool is_option = word == "--help" || word == "-h" || word == "--version" || word == "--list";

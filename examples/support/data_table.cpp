@@ -111,14 +111,25 @@ Eigen::MatrixXd DataFile::read_array(const std::vector<std::size_t>& places, Ent
   return values;
 }
 
+void DataFile::require_column(const std::string& option, const std::string& name) const {
+  const std::vector<std::string>& known = all_names();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw_input_error(option, "is not a column of " + path_, name, known_columns());
+}
+
+const std::vector<std::string>& DataFile::all_names() const { return csv_ ? csv_->column_names : column_names_; }
+
+std::string DataFile::known_columns() const {
+  return csv_ ? "one of " + known_names(column_names_) : "1 to " + column_names_.back();
+}
+
 std::vector<std::size_t> DataFile::places_of(const std::vector<std::string>& names) const {
-  const std::vector<std::string>& known = csv_ ? csv_->column_names : column_names_;
+  const std::vector<std::string>& known = all_names();
   std::vector<std::size_t> places;
   for (const std::string& name : names) {
     const auto found = std::find(known.begin(), known.end(), name);
     if (found == known.end()) {
-      throw_input_error(path_, "has no such column", name,
-                        csv_ ? "one of " + known_names(column_names_) : "1 to " + column_names_.back());
+      throw_input_error(path_, "has no such column", name, known_columns());
     }
     places.push_back(static_cast<std::size_t>(found - known.begin()));
     if (std::find(places.begin(), places.end() - 1, places.back()) != places.end() - 1) {

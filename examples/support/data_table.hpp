@@ -20,6 +20,9 @@ class DataFile {
   /// Every column but one that numbers the rows.
   const std::vector<std::string>& column_names() const { return column_names_; }
 
+  /// Refuses an option's column that the file does not have.
+  void require_column(const std::string& option, const std::string& name) const;
+
   Eigen::Index rows() const { return csv_ ? static_cast<Eigen::Index>(csv_->rows.size()) : array_.rows(); }
 
   /// The named columns side by side (rows x columns). A column that is named twice is refused, and so is a missing
@@ -35,6 +38,8 @@ class DataFile {
  private:
   Eigen::MatrixXd read(const std::vector<std::string>& names, Entries entries, const WaysOut& ways_out);
   Eigen::MatrixXd read_array(const std::vector<std::size_t>& places, Entries entries, const WaysOut& ways_out) const;
+  const std::vector<std::string>& all_names() const;  ///< with that of the rows' numbers
+  std::string known_columns() const;
   std::vector<std::size_t> places_of(const std::vector<std::string>& names) const;
 
   std::string path_;

@@ -89,12 +89,24 @@ void add_row(std::vector<RowsOfReason>& reasons, bool asked, const std::string& 
   at->rows.push_back(row);
 }
 
-std::string line_of(const RowsOfReason& one) {
-  const std::string what = one.asked ? "Not judged" : "Shown without a verdict";
+std::string line_of(const std::string& what, const RowsOfReason& one) {
   if (one.rows.size() == 1) return what + ": " + one.rows.front() + ": " + one.reason + ".";
   std::string line = what + ", " + std::to_string(one.rows.size()) + " rows: " + one.reason + ": ";
   for (std::size_t i = 0; i < one.rows.size(); ++i) line += (i > 0 ? "; " : "") + one.rows[i];
   return line + ".";
+}
+
+/// Notes on the rows that the table itself leaves without a simulation, and why.
+void note_rows_without_simulation(Table& table) {
+  std::vector<RowsOfReason> reasons;
+  for (std::size_t j = 0; j < table.columns.size(); ++j) {
+    if (table.columns[j].name != "reason") continue;
+    for (const std::vector<Cell>& row : table.rows) {
+      const auto* reason = std::get_if<std::string>(&row[j]);
+      if (reason != nullptr && *reason != not_reached) add_row(reasons, true, *reason, name_of(table, row));
+    }
+  }
+  for (const RowsOfReason& one : reasons) table.notes.push_back(line_of("Not simulated", one));
 }
 
 std::string counted(std::size_t comparisons) {
@@ -214,6 +226,7 @@ void Judgment::settle(std::vector<Table>& tables) {
   whole_ = statistics::judge(family, false_alarm_rate);
   for (std::size_t i = 0; i < family.size(); ++i) entries_[i].comparison = std::move(family[i]);
   for (Table& table : tables) {
+    note_rows_without_simulation(table);
     bool has_any = false;
     for (std::vector<Cell>& row : table.rows) {
       for (Cell& cell : row) {
@@ -267,7 +280,9 @@ std::vector<std::string> Judgment::lines() const {
                       short_text(agreement.estimate.standard_error, 2) + ".");
     }
   }
-  for (const RowsOfReason& one : reasons) lines.push_back(line_of(one));
+  for (const RowsOfReason& one : reasons) {
+    lines.push_back(line_of(one.asked ? "Not judged" : "Shown without a verdict", one));
+  }
   return lines;
 }
 
@@ -326,6 +341,9 @@ void judge(Report& report, Judgment& judgment) {
   if (!report.run.simulated) {
     leave_unjudged(report);
     return;
+  }
+  for (Table& table : report.tables) {
+    table.notes.insert(table.notes.end(), table.draw_notes.begin(), table.draw_notes.end());
   }
   judgment.settle(report.tables);
   report.verdict = judgment.verdict();

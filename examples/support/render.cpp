@@ -285,6 +285,39 @@ TextWidth width_of_standard_output() {
   return {.words = columns, .tables = columns};
 }
 
+std::string wrapped_help(std::string_view help, std::size_t description, std::size_t width) {
+  const auto next_line = [&help] {
+    const std::size_t end = std::min(help.find('\n'), help.size());
+    const std::string_view line = help.substr(0, end);
+    help.remove_prefix(std::min(end + 1, help.size()));
+    return line;
+  };
+  const auto is_prose = [](std::string_view line) {
+    return !line.empty() && line.front() != ' ' && line.front() != '\n';
+  };
+  std::string text;
+  while (!help.empty()) {
+    std::string line(next_line());
+    if (is_prose(line)) {
+      bool fits = screen_width(line) <= width;
+      std::string lines = line;
+      while (line.back() != '.' && line.back() != ':' && is_prose(help)) {  // a sentence that goes on
+        const std::string_view more = next_line();
+        fits = fits && screen_width(more) <= width;
+        lines.append("\n").append(more);
+        line.append(" ").append(more);
+      }
+      text += fits ? lines + '\n' : wrapped(line, "", "", width);
+    } else if (screen_width(line) > width && line.size() > description && line[description - 1] == ' ' &&
+               line[description] != ' ') {
+      text += wrapped(line.substr(description), line.substr(0, description), std::string(description, ' '), width);
+    } else {
+      text += line + '\n';
+    }
+  }
+  return text;
+}
+
 std::string render_text(const Report& report, TextWidth width) {
   std::string text;
   for (const Table& table : report.tables) text += render_table(table, width) + '\n';

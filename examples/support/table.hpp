@@ -48,6 +48,7 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows = {};
   std::vector<std::string> notes = {};
+  std::vector<std::string> draw_notes = {};  ///< on the simulation: judge() adds them to the notes if there was one
   std::size_t key_columns = 0;  ///< the number of leading columns that name a row; 0: those before a group of decimals
 
   void add_row(std::vector<Cell> cells);

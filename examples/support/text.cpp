@@ -193,7 +193,8 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   std::size_t fewest = std::max<std::size_t>(word.size() / 3, 1);
   for (const std::string& one : known) {
     const std::size_t edits = word.size() > 2 && one.starts_with(word) ? 1 : edits_between(word, one);
-    if (edits > fewest || (edits == fewest && !nearest.empty() && one.size() >= nearest.size())) continue;
+    if (edits > fewest || edits >= word.size() || (edits == fewest && !nearest.empty() && one.size() >= nearest.size()))
+      continue;
     fewest = edits;
     nearest = one;
   }

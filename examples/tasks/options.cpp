@@ -27,7 +27,6 @@ UnusedOptions complete(const CLI::App& app, TaskOptions& o) {
                {"--input-stddev", "--function-stddev", "--lengths", "--largest-value"});
   }
   add_unused_run_options(unused, o.simulation, o.output);
-  or_usual(o.lengths, {2, 4, 10});
   return unused;
 }
 

@@ -15,8 +15,8 @@ struct TaskOptions {
   TaskFigure figure = TaskFigure::baselines;
   double input_stddev = 1.5;
   double function_stddev = 1;
-  std::vector<std::int64_t> lengths = {};  ///< prefixes of the quantifier task
-  std::int64_t largest_value = 10;         ///< of the reasoning task
+  std::vector<std::int64_t> lengths = {2, 4, 10};  ///< prefixes of the quantifier task
+  std::int64_t largest_value = 10;                 ///< of the reasoning task
   SimulationOptions simulation = {.trials = 1048576};
   OutputOptions output = {};
 };

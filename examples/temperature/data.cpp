@@ -13,7 +13,6 @@
 
 #include "examples/support/closed_forms.hpp"
 #include "examples/support/data_table.hpp"
-#include "examples/temperature/sweep.hpp"
 
 namespace incontext::examples::temperature {
 
@@ -63,10 +62,8 @@ DataSet read_data(const TemperatureOptions& o) {
   const auto is_one_of = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  for (const std::string& name : o.without) {
-    if (!is_one_of(file.column_names(), name))
-      throw_input_error("--without", "is not a column of " + o.data, name, "a column's name");
-  }
+  for (const std::string& name : o.without) file.require_column("--without", name);
+  if (!o.labels.empty()) file.require_column("--labels", o.labels);
   if (data.names.empty()) {
     for (const std::string& name : file.column_names()) {
       if (name != o.labels && !is_one_of(o.without, name)) data.names.push_back(name);
@@ -221,12 +218,6 @@ std::string theory_in_words(const ErrorTheory& theory) {
   return theory.exact ? "Exact theory" : "The theory beside it";
 }
 
-std::vector<double> used_temperatures(Run& run) {
-  const std::vector<double>& given = run.options.temperatures;
-  run.arguments["temperatures"] = given.empty() ? usual_temperatures() : given;
-  return given.empty() ? usual_temperatures() : given;
-}
-
 /// Inputs from the rows; tasks and noise from the law.
 std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   const TemperatureOptions& o = run.options;
@@ -266,7 +257,7 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   Table table =
       data_table(data_title(o, data) + ", noise " + in_words(noise) + ", labels from the law" + unusual_in_words(o),
                  "exact theory", {.name = "gaussian_theory", .heading = "Gaussian"}, "gaussian_z", "z Gaussian");
-  const auto named = named_temperatures(used_temperatures(run), theory);
+  const auto named = named_temperatures(o.temperatures, theory);
   run.arguments["test-noise-variance"] = noise;
   const simulate::RowLabels labels{
       .task_mean = gaussian.task_mean(), .task_covariance = gaussian.task_covariance(), .noise_variance = noise};
@@ -284,12 +275,16 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
     add_ridge_row(table, "Bayes ridge", run.simulator.bayes_risk_on_rows(rows, gaussian.task_covariance(), noise, l));
   }
   warn_of_means(table, test_rows);
+  if (o.columns.empty()) {
+    table.notes.push_back("Every column" + std::string(o.without.empty() ? "" : " but those of --without") +
+                          " is an input. If one is the outcome, --labels NAME takes it for the labels.");
+  }
   table.notes.push_back(pretraining_note(o, 1, o.law.noise_variance));
   table.notes.push_back(gain_note(theory_in_words(theory) + " for these rows", theory));
   if (!theory.exact) table.notes.push_back(too_many_note);
   table.notes.push_back("Gaussian inputs of the same mean and covariance would have τ* = " +
                         in_words(gaussian_optimum) + "; z Gaussian says how far that theory is off here (not judged).");
-  table.notes.push_back(common_draws_note);
+  table.draw_notes.push_back(common_draws_note);
   return {std::move(table)};
 }
 
@@ -360,7 +355,7 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   Table table =
       data_table(data_title(o, data) + ", labels from column " + o.labels + unusual_in_words(o), "exact theory",
                  {.name = "least_squares_theory", .heading = "least squares"}, "least_squares_z", "z least sq.");
-  const auto named = named_temperatures(used_temperatures(run), theory);
+  const auto named = named_temperatures(o.temperatures, theory);
   run.arguments["noise-variance"] = noise;
   run.simulator.announce("resampled rows");
   const Estimates simulated =
@@ -391,7 +386,7 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   }
   table.notes.push_back("For scale: the mean label has error " + in_words(explained + line.residual_variance) +
                         ", the least-squares line of all rows " + in_words(line.residual_variance) + ".");
-  table.notes.push_back(common_draws_note);
+  table.draw_notes.push_back(common_draws_note);
   return {std::move(table)};
 }
 

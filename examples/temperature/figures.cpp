@@ -165,11 +165,15 @@ class Figures {
     run_.controls.add({"attention at τ* has the Bayes risk", place}, at.bayes.mean, at.exact, at.attention);
   }
 
-  std::vector<std::string> notes_of(const Table& table) const {
-    std::vector<std::string> notes{bayes_note, common_draws_note};
-    if (options_.reading.estimator == simulate::Estimator::sufficient_statistics) notes.push_back(estimator_note);
-    if (const std::string note = rejections_note(table, options_.reading); !note.empty()) notes.push_back(note);
-    return notes;
+  enum class BayesRidge { shown, absent };
+
+  void add_notes(Table& table, BayesRidge ridge) const {
+    if (ridge == BayesRidge::shown) table.notes.push_back(bayes_note);
+    if (const std::string note = rejections_note(table, options_.reading); !note.empty()) table.notes.push_back(note);
+    table.draw_notes.push_back(common_draws_note);
+    if (options_.reading.estimator == simulate::Estimator::sufficient_statistics) {
+      table.draw_notes.push_back(estimator_note);
+    }
   }
 
   /// What the least error exceeds the noise by, over what the Bayes ridge exceeds it by.
@@ -192,7 +196,7 @@ class Figures {
     run_.arguments["test-noise-variance"] = test.noise_variance();
     const std::vector<std::int64_t> used = lengths({10, 20, 40, 100, 200, 400});
     for (const std::int64_t l : used) add_rows(table, {l}, at(test, l));
-    table.notes = notes_of(table);
+    add_notes(table, BayesRidge::shown);
     const bool shifted =
         !examples::unusual_in_words(options_.law).empty();  // then the error need not tend to the noise
     if (!shifted && test.noise_variance() > 0 && options_.reading.scoring == ScoringChoice::approximate_softmax) {
@@ -288,7 +292,7 @@ class Figures {
         }
       }
     }
-    table.notes = notes_of(table);
+    add_notes(table, BayesRidge::shown);
     return {std::move(table)};
   }
 
@@ -377,10 +381,10 @@ class Figures {
         add_row(table, std::move(cells), std::move(comparison));
       }
       table.notes.push_back(
-          "Theory: τ* of the exact error. Simulation: vertex of the simulated errors, jackknife over " +
-          std::to_string(optimum_batches) +
-          " batches. Heuristic: moment ratio of the scores, (20); corrected: (22), which is τ* itself where all "
-          "covariances are multiples of I. |z| > 5 rejects a rule.");
+          "Theory: τ* of the exact error. Heuristic: moment ratio of the scores, (20); corrected: (22), which is τ* "
+          "itself where all covariances are multiples of I.");
+      table.draw_notes.push_back("Simulation: vertex of the simulated errors, jackknife over " +
+                                 std::to_string(optimum_batches) + " batches. |z| > 5 rejects a rule.");
       table.notes.push_back("Softmax: τ* of true softmax, exact, the query not among the keys.");
       tables.push_back(std::move(table));
     }
@@ -403,8 +407,7 @@ class Figures {
         named.push_back({same ? "τ*, corrected heuristic" : "τ*", error.optimal});
         add_attention_rows(table, run_, {value}, situation, named, options_.reading);
       }
-      table.notes = notes_of(table);
-      table.notes.erase(table.notes.begin());  // no Bayes ridge
+      add_notes(table, BayesRidge::absent);
       tables.push_back(std::move(table));
     }
     return tables;
@@ -440,7 +443,7 @@ class Figures {
                         (l * theory.second_moment + self_square) / (l + 1) / theory.first_moment, theory.ratio,
                         estimate);
     }
-    table.notes = {
+    table.draw_notes = {
         "Simulation: the mean over queries of the squared scores on the examples, over the mean score of a query on "
         "itself, as measured with --scores; every query has a context of its own, and ± is the jackknife's."};
     return {std::move(table)};
@@ -486,8 +489,7 @@ class Figures {
           add_invariance(unshifted[scoring], scoring, value, theory, simulated, named);
       }
     }
-    table.notes = notes_of(table);
-    table.notes.erase(table.notes.begin());  // no Bayes ridge
+    add_notes(table, BayesRidge::absent);
     return {std::move(table)};
   }
 

@@ -16,7 +16,7 @@ namespace incontext::examples::temperature {
 struct TemperatureOptions {
   std::string figure = {};
 
-  std::vector<double> temperatures = {};
+  std::vector<double> temperatures = {0.5, 0.7, 1, 1.4, 2, 4};
   RegressionLawOptions law = {};
   Reading reading = {};
 

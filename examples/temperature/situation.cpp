@@ -205,8 +205,10 @@ std::string rejections_note(const Table& table, const Reading& reading) {
     return examples::rejections_note(table, "Approximate softmax taken for softmax");
   }
   const bool removed = reading.convention.offset == regression::Offset::removed;
-  return examples::rejections_note(table, removed ? "Leading order, Theorem 4.2 as the paper states it (offset removed)"
-                                                  : "Leading order, as Theorem 4.2 but with the offset kept");
+  return examples::rejections_note(
+      table, removed ? "Leading order, Theorem 4.2 as the paper states it, a limit of large d and l judged "
+                       "here where both are finite"
+                     : "Leading order, as Theorem 4.2 but with the offset kept");
 }
 
 Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,

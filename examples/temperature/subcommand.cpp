@@ -50,7 +50,8 @@ Subcommand subcommand() {
        .footer = "\nExamples:\n"
                  "  incontext temperature --input-scale 2 --context-length 40\n"
                  "  incontext temperature --figure 2a --output figure.json\n"
-                 "  incontext temperature --data patients.csv --labels progression --standardize --drop-missing\n"
+                 "  incontext temperature --data examples/data/diabetes.csv --labels progression --standardize\n"
+                 "With scores.npy, raw attention scores of your own:\n"
                  "  incontext temperature --scores scores.npy --causal\n"},
       add_temperature_options, report_of);
 }

@@ -7,11 +7,6 @@
 
 namespace incontext::examples::temperature {
 
-const std::vector<double>& usual_temperatures() {
-  static const std::vector<double> temperatures{0.5, 0.7, 1, 1.4, 2, 4};
-  return temperatures;
-}
-
 std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
   const TemperatureOptions& o = run.options;
   const std::int64_t l = o.simulation.context_length;
@@ -24,11 +19,9 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
                                      ", l = " + std::to_string(l) + ", noise " + in_words(training.noise_variance()) +
                                      ", tested with noise " + in_words(at.task.noise_variance()) + unusual_in_words(o),
                                  {}, o.reading);
-  const std::vector<double> grid = o.temperatures.empty() ? usual_temperatures() : o.temperatures;
-  run.arguments["temperatures"] = grid;
   run.arguments["test-noise-variance"] = at.task.noise_variance();
   run.simulator.announce("temperatures");
-  add_attention_rows(table, run, {}, at, named_temperatures(grid, error), o.reading);
+  add_attention_rows(table, run, {}, at, named_temperatures(o.temperatures, error), o.reading);
   add_bayes_row(table, run, {}, at.task, l);
   if (o.reading.scoring == ScoringChoice::softmax && !error.exact) {
     table.notes.push_back(
@@ -39,7 +32,7 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
     table.notes.push_back(gain_note(error.exact ? "Theory" : "Approximate softmax", error));
   if (const std::string note = rejections_note(table, o.reading); !note.empty()) table.notes.push_back(note);
   table.notes.push_back(bayes_note);
-  table.notes.push_back(common_draws_note);
+  table.draw_notes.push_back(common_draws_note);
   return {std::move(table)};
 }
 

@@ -23,13 +23,13 @@ Groups all_of(const Groups& groups, Role role, std::optional<State> state = {}) 
   return chosen;
 }
 
-/// What groups say, with their regimes.
+/// What groups say, quoted, with their regimes.
 std::string listed(const Groups& groups) {
   std::string text;
   for (const Seen& group : groups) {
     std::string says = group.says;
     if (says.ends_with('.')) says.pop_back();
-    text += (text.empty() ? "" : "; ") + says;
+    text += (text.empty() ? "\"" : "; \"") + says + '"';
     if (!group.regime.empty()) text += " (" + group.regime + ")";
   }
   return text;
@@ -43,18 +43,23 @@ bool some_in_the_setting(const Groups& groups) {
   return std::any_of(groups.begin(), groups.end(), [](const Seen& group) { return group.regime.empty(); });
 }
 
+std::string both(const Groups& held, const Groups& rejected) {
+  return "holds: " + listed(held) + "; does not hold: " + listed(rejected);
+}
+
 Ruling rule_small(const Groups& held, const Groups& rejected, const Groups& undecided) {
   if (!rejected.empty() && some_in_a_regime(held)) {
-    return {Outcome::in_a_regime, "holds: " + listed(held) + ". Does not: " + listed(rejected)};
+    return {Outcome::in_a_regime, both(held, rejected)};
   }
-  if (!rejected.empty()) return {Outcome::not_reproduced, "not so here: " + listed(rejected)};
-  if (!undecided.empty()) return {Outcome::undecided, "neither so nor otherwise: " + listed(undecided)};
+  if (!rejected.empty()) return {Outcome::not_reproduced, "does not hold here: " + listed(rejected)};
+  if (!undecided.empty()) return {Outcome::undecided, "neither shown nor refuted: " + listed(undecided)};
   return {Outcome::seen_in_small, "all rows of the claim hold, in a model smaller than the paper's"};
 }
 
 Ruling rule_rejected(bool setting_is_ours, const Groups& held, const Groups& rejected) {
-  const std::string both = "holds: " + listed(held) + ". Does not: " + listed(rejected);
-  if (!held.empty() && (some_in_a_regime(held) || !some_in_the_setting(rejected))) return {Outcome::in_a_regime, both};
+  if (!held.empty() && (some_in_a_regime(held) || !some_in_the_setting(rejected))) {
+    return {Outcome::in_a_regime, both(held, rejected)};
+  }
   if (setting_is_ours) {
     return {Outcome::undecided,
             "does not hold in our setting, which is not known to be the paper's: " + listed(rejected)};
@@ -63,6 +68,31 @@ Ruling rule_rejected(bool setting_is_ours, const Groups& held, const Groups& rej
 }
 
 }  // namespace
+
+std::string meaning_of(Outcome outcome) {
+  static constexpr std::pair<Outcome, const char*> meanings[] = {
+      {Outcome::confirmed,
+       "Every row of the paper holds, in the paper's setting or in ours where that is stated, and at least one near "
+       "miss is rejected."},
+      {Outcome::in_a_regime, "Some rows of the paper hold and others are rejected, and regimes separate the two."},
+      {Outcome::contradicted,
+       "Rows of the paper are rejected in the paper's own setting, exactly or with two seeds, and no regime is known "
+       "in "
+       "which they hold."},
+      {Outcome::seen_in_small,
+       "The paper trained or measured a larger model, or for longer. In ours, all its rows hold."},
+      {Outcome::not_reproduced,
+       "The paper trained or measured a larger model, or for longer. In ours a row is rejected, and no regime "
+       "separates "
+       "it from rows that hold. That says nothing about the paper's model."},
+      {Outcome::by_definition, "All rows are true by definition."},
+      {Outcome::undecided,
+       "Neither the claim nor its opposite is rejected, no near miss is rejected, one seed of two rejects a row, the "
+       "setting is only ours, or a result of ours fails. The reason says which."},
+      {Outcome::not_tried, "Nothing has tried it yet, or its runs are not part of this edition."},
+      {Outcome::out_of_reach, "It needs models or data that are not here."}};
+  return word_in(meanings, outcome);
+}
 
 Ruling rule(Scale scale, bool setting_is_ours, const Groups& given) {
   Groups groups = given;
@@ -87,7 +117,7 @@ Ruling rule(Scale scale, bool setting_is_ours, const Groups& given) {
     return {Outcome::undecided, "a near miss holds as well: " + listed(passed)};
   }
   if (!rejected.empty()) return rule_rejected(setting_is_ours, held, rejected);
-  if (!undecided.empty()) return {Outcome::undecided, "neither so nor otherwise: " + listed(undecided)};
+  if (!undecided.empty()) return {Outcome::undecided, "neither shown nor refuted: " + listed(undecided)};
   return {Outcome::confirmed, "all rows of the claim hold, and near misses are rejected"};
 }
 

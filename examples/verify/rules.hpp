@@ -33,6 +33,9 @@ inline constexpr std::pair<Outcome, const char*> outcome_words[] = {
 
 inline std::string word_of(Outcome outcome) { return word_in(outcome_words, outcome); }
 
+/// When a verdict is given, as the table of docs/claims.md says it.
+std::string meaning_of(Outcome outcome);
+
 /// What became of a group of rows.
 enum class State { holds, rejected, undecided };
 

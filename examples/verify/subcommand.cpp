@@ -44,24 +44,23 @@ int run(const CLI::App& app, VerifyOptions& o) {
 
 Subcommand subcommand() {
   const auto options = std::make_shared<VerifyOptions>();
-  return {.name = "verify",
-          .question = "Which claims of the five papers hold?",
-          .description =
-              "The claims of the five papers on trial. Runs other subcommands, a few at a time, reads their reports, "
-              "and\n"
-              "decides about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition "
-              "are\n"
-              "one family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is "
-              "rejected\n"
-              "is tried again with another seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
-              std::string(exit_codes_help),
-          .footer =
-              "\nExamples:\n"
-              "  incontext verify --page ledger.html\n"
-              "  incontext verify --claim temperature/theorem-4.2,normsoftmax/figure-5\n"
-              "  incontext verify --paper 2501.19399 --edition full --output ssmax.json\n",
-          .add_options = [options](CLI::App& app) { add_verify_options(app, *options); },
-          .body = [options](const CLI::App& app) { return run(app, *options); }};
+  return {
+      .name = "verify",
+      .question = "Which claims of the five papers hold?",
+      .description =
+          "The claims of the five papers, and what simulations say of those that need no large model: for the others\n"
+          "the table says what they need. Runs other subcommands, a few at a time, reads their reports, and decides\n"
+          "about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition are one\n"
+          "family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is rejected\n"
+          "is tried again with another seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
+          std::string(exit_codes_help),
+      .footer =
+          "\nExamples:\n"
+          "  incontext verify --page ledger.html\n"
+          "  incontext verify --claim temperature/theorem-4.2,normsoftmax/figure-5\n"
+          "  incontext verify --paper 2501.19399 --edition full --output ssmax.json\n",
+      .add_options = [options](CLI::App& app) { add_verify_options(app, *options); },
+      .body = [options](const CLI::App& app) { return run(app, *options); }};
 }
 
 }  // namespace incontext::examples::verify

@@ -30,16 +30,55 @@ std::string kind_text(RowKind kind) {
                                     : "exact";
 }
 
-/// Claims that nothing decided, with the reason.
-std::vector<std::string> not_decided(const Ledger& ledger) {
+/// Why claims have a verdict that needs a reason; claims with one reason share a note.
+std::vector<std::string> reasons(const Ledger& ledger) {
   std::vector<std::string> notes;
-  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
-    const Decision& decision = ledger.decisions[i];
-    const bool is_open = decision.outcome == Outcome::undecided || decision.outcome == Outcome::not_tried ||
-                         decision.outcome == Outcome::out_of_reach;
-    if (is_open) notes.push_back(ledger.claims[i].id + ", " + word_of(decision.outcome) + ": " + decision.reason + ".");
+  for (const Outcome outcome : {Outcome::contradicted, Outcome::in_a_regime, Outcome::not_reproduced,
+                                Outcome::undecided, Outcome::not_tried, Outcome::out_of_reach}) {
+    std::vector<std::pair<std::string, std::string>> claims_of_reasons;
+    for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+      const Decision& decision = ledger.decisions[i];
+      if (decision.outcome != outcome) continue;
+      const auto same = std::find_if(claims_of_reasons.begin(), claims_of_reasons.end(),
+                                     [&](const auto& one) { return one.first == decision.reason; });
+      if (same == claims_of_reasons.end()) {
+        claims_of_reasons.emplace_back(decision.reason, ledger.claims[i].id);
+      } else {
+        same->second += ", " + ledger.claims[i].id;
+      }
+    }
+    for (const auto& [reason, claims] : claims_of_reasons) {
+      notes.push_back(claims + ", " + word_of(outcome) + ": " + reason + ".");
+    }
   }
   return notes;
+}
+
+/// The papers and the verdicts that occur.
+std::vector<std::string> legend(const Ledger& ledger, const Registry& registry) {
+  std::vector<std::string> notes;
+  for (std::size_t p = 0; p < registry.papers.size(); ++p) {
+    const bool occurs =
+        std::any_of(ledger.claims.begin(), ledger.claims.end(), [p](const Claim& claim) { return claim.paper == p; });
+    const Paper& paper = registry.papers[p];
+    if (occurs) {
+      notes.push_back(paper.word + "/...: arXiv " + paper.arxiv + ", " + paper.authors + ", \"" + paper.title + "\".");
+    }
+  }
+  for (const auto& [outcome, word] : outcome_words) {
+    if (ledger.count(outcome) > 0) notes.push_back(word + (": " + meaning_of(outcome)));
+  }
+  return notes;
+}
+
+/// How many claims have each verdict that occurs.
+std::string counts_text(const Ledger& ledger) {
+  std::string counts;
+  for (const auto& [outcome, word] : outcome_words) {
+    if (ledger.count(outcome) == 0) continue;
+    counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word;
+  }
+  return counts;
 }
 
 /// How many groups of rows hold, of all of a role: "2 of 3".
@@ -97,7 +136,8 @@ std::string family_text(const Ledger& ledger) {
 
 Table claims_table(const Ledger& ledger, const Registry& registry) {
   const auto hidden = [](const char* name) { return Column{.name = name, .in_text = InText::hidden}; };
-  Table table{.title = "The claims of the papers",
+  Table table{.name = "the_claims_of_the_papers",
+              .title = "The claims of the papers: " + counts_text(ledger),
               .columns = {{.name = "claim"},
                           hidden("paper"),
                           hidden("place"),
@@ -128,8 +168,9 @@ Table claims_table(const Ledger& ledger, const Registry& registry) {
       "paper's rows: groups of rows with what the paper says, that hold, of all. near misses: groups of wrong formulas "
       "that are rejected, of all. seen: the least relative deviation that the best row would have shown in 99 runs of "
       "100. --page and JSON quote the claims and have every row; docs/claims.md has the rules.");
+  for (std::string& note : legend(ledger, registry)) table.notes.push_back(std::move(note));
   if (ledger.family.size() > 0) table.notes.push_back(family_text(ledger));
-  for (std::string& note : not_decided(ledger)) table.notes.push_back(std::move(note));
+  for (std::string& note : reasons(ledger)) table.notes.push_back(std::move(note));
   for (std::string& note : ledger.rejections()) table.notes.push_back(std::move(note));
   return table;
 }
@@ -248,18 +289,14 @@ Verdict verdict_of(const Ledger& ledger) {
   if (incomplete || !something_tried) verdict.agrees = std::nullopt;
   if (!ledger.rejections().empty()) verdict.agrees = false;
   verdict.details = nlohmann::ordered_json{{"family", ledger.family.size()}, {"bound", ledger.family.bound}};
-  std::string counts;
-  for (const auto& [outcome, word] : outcome_words) {
-    verdict.details[word] = ledger.count(outcome);
-    if (ledger.count(outcome) == 0) continue;
-    counts += (counts.empty() ? "" : ", ") + std::to_string(ledger.count(outcome)) + ' ' + word;
-  }
+  for (const auto& [outcome, word] : outcome_words) verdict.details[word] = ledger.count(outcome);
   const std::string state = verdict.agrees == true    ? "Our own results hold"
                             : verdict.agrees == false ? "A RESULT OF OURS IS REJECTED"
                             : something_tried         ? "Incomplete"
                                                       : "Incomplete: nothing was tried";
   const std::size_t claims = ledger.claims.size();
-  verdict.text = state + "; of " + std::to_string(claims) + (claims == 1 ? " claim: " : " claims: ") + counts + ".";
+  verdict.text =
+      state + "; of " + std::to_string(claims) + (claims == 1 ? " claim: " : " claims: ") + counts_text(ledger) + ".";
   return verdict;
 }
 

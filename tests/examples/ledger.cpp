@@ -138,7 +138,7 @@ TEST_CASE("power: a row of the paper that is off is rejected, and counts if anot
   CHECK(ledger.decisions.front().findings[0].text == part("1 of 3 rows rejected: x = 2: 2.06 ± 0.01 against 2"));
   const auto again = [&](double off) { return with_another_seed(ledger, {run_of(shifted(off), rejected_control)}); };
   CHECK(again(6).decisions.front().outcome == Outcome::contradicted);
-  CHECK(again(6).decisions.front().reason == part("does not hold in the paper's setting: The rows are so"));
+  CHECK(again(6).decisions.front().reason == part("does not hold in the paper's setting: \"The rows are so\""));
   CHECK(again(1).decisions.front().outcome == Outcome::undecided);
   CHECK(verdict_of(again(6)).agrees == true);  // nothing of ours is rejected
 }

@@ -45,7 +45,8 @@ TEST_CASE("every verdict has its rows") {
                                 seen(Role::control, State::rejected)};
   CHECK(outcome_of(only_in_a_regime) == Outcome::in_a_regime);
   CHECK(outcome_of(only_in_a_regime, Scale::small) == Outcome::in_a_regime);
-  CHECK(rule(Scale::paper, false, only_in_a_regime).reason == part("holds: So it is (long rows). Does not: So it is"));
+  CHECK(rule(Scale::paper, false, only_in_a_regime).reason ==
+        part("holds: \"So it is\" (long rows); does not hold: \"So it is\""));
   const Groups two_sentences = with(good, seen(Role::paper, State::rejected));
   CHECK(outcome_of(two_sentences) == Outcome::contradicted);
   CHECK(outcome_of(two_sentences, Scale::paper, true) == Outcome::undecided);
@@ -185,6 +186,14 @@ TEST_CASE("a claims file is read, and what is wrong in it is named with its line
   std::string unknown = head + rows;
   unknown.replace(unknown.find("run = \"one\""), 11, "run = \"two\"");
   CHECK(refusal(unknown) == part("p/a: names a run that no file has, 'two'"));
+}
+
+TEST_CASE("the page of the rules and the program say the same of every verdict") {
+  const std::string page = read_whole_file(std::string(INCONTEXT_SOURCE_DIR) + "/docs/claims.md");
+  for (const auto& [outcome, word] : outcome_words) {
+    CAPTURE(word);
+    CHECK(page.find("| " + std::string(word) + " | " + meaning_of(outcome) + " |\n") != std::string::npos);
+  }
 }
 
 }  // namespace ledger_rules_test

@@ -194,3 +194,16 @@ TEST_CASE("numbers too small for their column keep their size by an exponent", "
   CHECK(detail::shown_number(0.25, Style::shortest, 5, 4) == "0.25");
   CHECK(detail::shown_number(-2e-3, Style::two_decimals, 5, 4) == "-0.00");
 }
+
+TEST_CASE("the text of --help fits the width, and commands to copy stay whole") {
+  const std::string help =
+      "What a program\ndoes. And more.\n\nOptions:\n  --of N=1    how many of them\n"
+      "  --a-longer-name N\n              words that go on and on\n\nExamples:\n  incontext temperature --figure 2a\n";
+  CHECK(wrapped_help(help, 14, 100) == help);
+  CHECK(wrapped_help(help, 14, 24) ==
+        "What a program\ndoes. And more.\n\nOptions:\n  --of N=1    how many\n              of them\n"
+        "  --a-longer-name N\n              words that\n              go on and\n              on\n\nExamples:\n"
+        "  incontext temperature --figure 2a\n");
+  CHECK(wrapped_help("a sentence of words,\nand more of it\nalone.\n", 14, 16) ==
+        "a sentence of\nwords, and more\nof it alone.\n");
+}

@@ -144,12 +144,13 @@ TEST_CASE("incontext train is six tasks, each with a help of its own", "[example
     CHECK((help.output == part("--methods")) == (task == "reasoning"));
     CHECK((help.output == part("--maps")) == (task == "affine" || task == "quantifier"));
   }
-  const std::pair<std::string, std::string> words[] = {
-      {"--figure", "classification|regression|"}, {"regresion", "regression?"}, {"7", "classification|regression|"}};
-  for (const auto& [word, needed] : words) {
+  const std::pair<std::string, std::string> words[] = {{"--figure", "needs classification|regression|"},
+                                                       {"regresion", "did you mean regression?"},
+                                                       {"7", "needs classification|regression|"}};
+  for (const auto& [word, way_out] : words) {
     const auto refused = run_program("train", {word, "7"});
     CHECK(refused.exit_code == 2);
-    CHECK(refused.errors == part("incontext train: " + word + ": is not a task (needs " + needed));
+    CHECK(refused.errors == part("incontext train: " + word + ": is not a task (" + way_out));
   }
 }
 
