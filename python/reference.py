@@ -40,7 +40,8 @@ def signatures(name: str, value: Any, text: str) -> tuple[list[str], str]:
             found = [name + str(inspect.signature(value))]
         except (TypeError, ValueError):
             found = [name]
-    shorter = {"numpy.typing.ArrayLike": "ArrayLike", "collections.abc.": "", "incontext._core.": "", "incontext._simulate.": "",
+    shorter = {"numpy.typing.ArrayLike": "ArrayLike", "collections.abc.": "", "incontext._core.": "",
+               "incontext._arrays.": "", "incontext._simulate.": "",
                "incontext.": "", "typing.Any": "Any"}
     for long, short in shorter.items():
         found = [one.replace(long, short) for one in found]

@@ -44,7 +44,7 @@ def __getattr__(name: str) -> Any:
 def _own_names(room: ModuleType) -> list[str]:
     """What dir() shows of a room: its own classes and functions, without what it imports."""
     name = room.__name__.rpartition(".")[2]
-    homes = (room.__name__, f"incontext._core.{name}", f"incontext._simulate.{name}")
+    homes = (room.__name__, *(f"incontext.{extension}.{name}" for extension in ("_arrays", "_core", "_simulate")))
     return sorted(key for key, value in vars(room).items()
                   if not key.startswith("_") and getattr(value, "__module__", None) in homes)
 

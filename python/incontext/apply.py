@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from . import _core
+from . import _arrays
 from ._record import Record
 from .scoring import SSA, Map, Softmax, SSMax, Visibility, parameter_names
 
@@ -124,7 +124,7 @@ def attend(map: Map, queries: Any, keys: Any, values: Any, visibility: Visibilit
         return map(layer.scores(), visibility).astype(layer.type, copy=False) @ layer.arrays["values"]
     q, k, v = (layer.batch(name) for name in ("queries", "keys", "values"))
     out = layer.empty(q.shape[1], v.shape[2])
-    _core.apply.attend(layer.map_of_matrices(), q, k, v, out, visibility, threads)
+    _arrays.apply.attend(layer.map_of_matrices(), q, k, v, out, visibility, threads)
     return out.reshape(*layer.lead, *out.shape[1:])
 
 
@@ -148,7 +148,7 @@ def attention_gradient(map: Map, queries: Any, keys: Any, values: Any, cotangent
     q, k, v, g = (layer.batch(name) for name in ("queries", "keys", "values", "cotangent"))
     out = tuple(layer.empty(*one.shape[1:]) for one in (q, k, v))
     sums = {name: numpy.zeros(len(q)) for name in layer.own}
-    _core.apply.attention_gradient(layer.map_of_matrices(), q, k, v, g, out, sums, visibility, threads)
+    _arrays.apply.attention_gradient(layer.map_of_matrices(), q, k, v, g, out, sums, visibility, threads)
     by = {name: _summed(one.reshape(*layer.lead, *one.shape[1:]), layer.shapes[name])
           for name, one in zip(("queries", "keys", "values"), out)}
     parameters = {name: _summed(one.reshape(*layer.lead, 1, 1), layer.own[name].shape) for name, one in sums.items()}

@@ -5,7 +5,8 @@ from typing import Any, Callable
 
 import numpy
 
-from . import _core
+from . import _arrays, _core
+from ._arrays.scoring import *  # noqa: F403
 from ._core.scoring import *  # noqa: F403
 from ._record import Choice, Record
 
@@ -129,7 +130,7 @@ class Map(Record):
         return numpy.moveaxis(found, -1, axis) if out is None else out
 
     def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any) -> Any:
-        function = getattr(_core.scoring, operation)
+        function = getattr(_arrays.scoring, operation)
         if operation == "derivative":
             return function(self, other, scores, visibility, out)
         return function(self, scores, *(() if other is None else (other,)), visibility, out)

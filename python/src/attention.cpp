@@ -119,8 +119,8 @@ apply::Options options_of(scoring::Visibility visibility, nb::handle threads) {
 
 }  // namespace
 
-void bind_attention(nb::module_& core) {
-  nb::module_ m = core.def_submodule("apply");
+void bind_attention(nb::module_& arrays) {
+  nb::module_ m = arrays.def_submodule("apply");
   m.def(
       "attend",
       [](nb::handle map, const nb::object& queries, const nb::object& keys, const nb::object& values,

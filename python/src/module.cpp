@@ -38,7 +38,6 @@ NB_MODULE(_core, m) {
   bind_baselines(m);
   bind_classification(m);
   bind_kernel_attention(m);
-  bind_attention(m);
   bind_calibration(m);
   bind_training(m);
 }

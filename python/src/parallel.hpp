@@ -57,8 +57,8 @@ class FirstException {
 }  // namespace detail
 
 /// Calls `function` with 0, ..., count - 1, without the interpreter's lock. It begins in this thread, and goes on in one
-/// thread for each processor of this process, or as many as OMP_NUM_THREADS says, if there is still work after a
-/// millisecond, so that short loops start none. The threads live for one call only: a pool of OpenMP's would hang in a
+/// thread for each processor of this process, or as many as OMP_NUM_THREADS says, if there is still work after a fifth of
+/// a millisecond, so that short loops start none. The threads live for one call only: a pool of OpenMP's would hang in a
 /// process that multiprocessing has forked. Of several exceptions the caller gets the one that a plain loop would have
 /// met. Ctrl-C ends the loop. With `in_threads` false all is done in this thread.
 template <class Function>
@@ -67,7 +67,7 @@ void for_each_element(std::int64_t count, const Function& function, bool in_thre
   Interrupts interrupts;
   const auto start = std::chrono::steady_clock::now();
   std::int64_t done = 0;
-  for (; done < count && std::chrono::steady_clock::now() - start < std::chrono::milliseconds(1); ++done) {
+  for (; done < count && std::chrono::steady_clock::now() - start < std::chrono::microseconds(200); ++done) {
     function(done);
   }
   if (done == count) return;

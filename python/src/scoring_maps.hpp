@@ -101,6 +101,41 @@ T field(nb::handle map, const char* name) {
   return static_cast<T>(real_field(map, name));
 }
 
+/// Calls `function` with the C++ map that a Python map stands for.
+template <class T, class Function>
+auto with_map(nb::handle map, const Function& function) {
+  const auto is = [&](const char* path) { return nb::isinstance(map, python_class(path)); };
+  if (is("scoring.Softmax")) return function(scoring::Softmax<T>{field<T>(map, "temperature")});
+  if (is("scoring.SSMax")) return function(scoring::SSMax<T>{field<T>(map, "scale"), field<T>(map, "bias")});
+  if (is("scoring.SSA")) {
+    return function(scoring::SSA<T>{field<T>(map, "base"), field<T>(map, "exponent"), field<T>(map, "temperature")});
+  }
+  if (is("scoring.ApproximateSoftmax")) return function(scoring::ApproximateSoftmax<T>{field<T>(map, "temperature")});
+  if (is("scoring.LinearAttention")) {
+    return function(scoring::LinearAttention<T>{field<T>(map, "temperature"),
+                                                chosen_field<scoring::LinearNormalization>(map, "normalization")});
+  }
+  if (is("scoring.NormSoftmax")) {
+    return function(
+        scoring::NormSoftmax<T>{field<T>(map, "temperature"), chosen_field<scoring::ScoreScale>(map, "scale")});
+  }
+  if (is("scoring.Entmax")) return function(scoring::Entmax<T>{field<T>(map, "alpha")});
+  if (is("scoring.Sparsemax")) return function(scoring::Sparsemax<T>{});
+  if (is("scoring.Hardmax")) return function(scoring::Hardmax<T>{});
+  if (is("scoring.SaSoftmax")) return function(scoring::SaSoftmax<T>{});
+  if (is("scoring.NormalizedSaSoftmax")) return function(scoring::NormalizedSaSoftmax<T>{});
+  if (is("scoring.RatioScore")) {
+    const auto name = nb::cast<std::string>(map.attr("function"));
+    const auto by = chosen_field<scoring::ScoreNormalization>(map, "normalization");
+    if (name == "average") return function(scoring::RatioScore<scoring::Average, T>{by});
+    if (name == "tanh") return function(scoring::RatioScore<scoring::Tanh, T>{by});
+    if (name == "relu") return function(scoring::RatioScore<scoring::Relu, T>{by});
+    if (name == "square") return function(scoring::RatioScore<scoring::Square, T>{by});
+    throw_invalid_argument("scoring::RatioScore", "function is unknown", name, "average, tanh, relu or square");
+  }
+  throw nb::type_error("incontext: this is not a map of incontext.scoring");
+}
+
 /// Whether a key of a very low finite score changes the weights of the others: by the number of visible keys, by a mean
 /// or by a deviation, or because its weight is small and not 0. In the other maps its weight is 0 already.
 template <class Map>

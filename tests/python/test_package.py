@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import incontext
-from incontext import _core, _simulate
+from incontext import _arrays, _core, _simulate
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -23,9 +23,11 @@ PATTERN = re.compile(rf"\b({'|'.join(ROOMS)}|apply|law|numerics)::(?:checked::)?
 
 def functions(room):
     """The functions of a room that come from C++."""
-    module = _simulate.simulate if room == "simulate" else getattr(_core, room)
-    names = [name for name in dir(module) if not name.startswith("_")]
-    return {name: getattr(module, name) for name in names if type(getattr(module, name)).__name__ == "nb_func"}
+    found = {}
+    for module in (getattr(extension, room, None) for extension in (_arrays, _core, _simulate)):
+        names = [name for name in dir(module) if not name.startswith("_")]
+        found |= {name: getattr(module, name) for name in names if type(getattr(module, name)).__name__ == "nb_func"}
+    return found
 
 
 def table():
@@ -86,7 +88,7 @@ def test_docstrings_are_the_headers_own(room):
 def test_dir_shows_what_is_public_alone(room):
     shown = dir(getattr(incontext, room))
     assert set(functions(room)) <= set(shown)
-    assert not {"Any", "Choice", "Record", "annotations", "numpy", "_core"} & set(shown)
+    assert not {"Any", "Choice", "Record", "annotations", "numpy", "_arrays", "_core"} & set(shown)
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -39,6 +39,27 @@ TEST_CASE("the checked functions let every map through and give the same bits", 
   });
 }
 
+TEST_CASE("what may not be in a row is found at every place of it, at any stride", "[scoring]") {
+  const Softmax<float> map{1};
+  for (const std::ptrdiff_t size : {1, 2, 7, 16, 17, 40}) {
+    for (const std::ptrdiff_t stride : {1, 3}) {
+      std::vector<float> numbers(static_cast<std::size_t>(size * stride), NAN), out(static_cast<std::size_t>(size));
+      const Row<float> row(numbers.data(), size, stride);
+      for (std::ptrdiff_t i = 0; i < size; ++i) row[i] = -INFINITY;
+      CHECK(names(message_of([&] { checked::weights(map, row, Row<float>(out)); }), "number of visible scores"));
+      for (std::ptrdiff_t i = 0; i < size; ++i) {
+        row[i] = 1;  // alone or beside masks
+        CHECK_NOTHROW(checked::weights(map, row, Row<float>(out)));
+        for (const float bad : {NAN, INFINITY}) {
+          row[i] = bad;
+          CHECK(names(message_of([&] { checked::weights(map, row, Row<float>(out)); }), "score is NaN or infinite"));
+        }
+        row[i] = i % 2 == 0 ? -INFINITY : 0;
+      }
+    }
+  }
+}
+
 TEST_CASE("the checked functions name the parameter, its value and what it needs", "[scoring]") {
   const std::vector<double> z{0.5, -1, 2};
   std::vector<double> out(3);

@@ -5,7 +5,6 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
-#include "incontext/scoring/detail/visible.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
 
@@ -13,6 +12,23 @@
 /// They accept maps defined elsewhere too, and call their function `validate(map)`, if there is one, to check their
 /// parameters.
 namespace incontext::scoring {
+
+namespace detail {
+
+/// Whether `holds` is true of all numbers of a row, without a branch for each, so that compilers make vectors of it.
+template <class T, class Property>
+bool all_of(Row<T> row, const Property& holds) {
+  unsigned others = 0;
+  if (row.stride == 1) {
+    const T* numbers = row.data;
+    for (std::ptrdiff_t i = 0; i < row.size; ++i) others |= holds(numbers[i]) ? 0u : 1u;
+  } else {
+    for (std::ptrdiff_t i = 0; i < row.size; ++i) others |= holds(row[i]) ? 0u : 1u;
+  }
+  return others == 0;
+}
+
+}  // namespace detail
 
 /// Refuses a row without scores, without a visible score, or with a NaN or +infinity.
 ///
@@ -22,15 +38,15 @@ namespace incontext::scoring {
 template <Real T>
 void validate(Row<const T> scores) {
   require_at_least("scoring::validate", "row of scores", scores.size, std::ptrdiff_t{1});
-  std::ptrdiff_t visible = 0;
-  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
-    if (!detail::is_visible(scores[i])) continue;
-    if (!math::is_finite(scores[i])) {
-      throw_domain_error("scoring::validate", "score is NaN or infinite", scores[i], "finite, or -infinity for a mask");
-    }
-    ++visible;
+  const T infinity = math::infinity<T>();
+  if (!detail::all_of(scores, [&](const T& z) { return z < infinity; })) {
+    std::ptrdiff_t i = 0;
+    while (scores[i] < infinity) ++i;
+    throw_domain_error("scoring::validate", "score is NaN or infinite", scores[i], "finite, or -infinity for a mask");
   }
-  require_at_least("scoring::validate", "number of visible scores", visible, std::ptrdiff_t{1});
+  const bool none_visible = detail::all_of(scores, [&](const T& z) { return z <= -infinity; });
+  require_at_least("scoring::validate", "number of visible scores", std::ptrdiff_t{none_visible ? 0 : 1},
+                   std::ptrdiff_t{1});
 }
 
 /// Refuses a map outside its domain: calls `validate(map)` from the map's own namespace, if there is one.
@@ -83,11 +99,11 @@ void enter(const Map& map, Row<const typename Map::value_type> scores, std::ptrd
 
 template <Real T>
 void leave(Row<T> out) {
-  for (std::ptrdiff_t i = 0; i < out.size; ++i) {
-    if (!(out[i] <= math::infinity<T>())) {
-      throw_domain_error("scoring::checked", "result is undefined here", out[i], "a row where the map is defined");
-    }
-  }
+  const T infinity = math::infinity<T>();
+  if (scoring::detail::all_of(out, [&](const T& a) { return a <= infinity; })) return;
+  std::ptrdiff_t i = 0;
+  while (out[i] <= infinity) ++i;
+  throw_domain_error("scoring::checked", "result is undefined here", out[i], "a row where the map is defined");
 }
 
 }  // namespace detail

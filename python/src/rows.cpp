@@ -1,0 +1,192 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arguments.hpp"
+#include "arrays.hpp"
+#include "core.hpp"
+#include "incontext/scoring.hpp"
+#include "parallel.hpp"
+#include "records.hpp"
+#include "rooms.hpp"
+#include "scoring_maps.hpp"
+#include "scoring_records.hpp"
+
+/// Maps of whole arrays, row by row.
+namespace incontext::python {
+
+namespace {
+
+enum class Operation { weights, log_weights, jvp, vjp, derivative };
+
+/// A function of a row's number, its scores, another row of their size, which not all need, and the result.
+template <class T>
+using RowFunction = std::function<void(std::int64_t row, scoring::Row<const T> scores, scoring::Row<const T> other,
+                                       scoring::Row<T> out)>;
+
+/// The map of every row, and the row with -infinity for its finite masks.
+template <class Map>
+struct MapOfRows {
+  using T = typename Map::value_type;
+  Map map;
+  std::shared_ptr<const ArrayParameters> parameters;
+
+  [[nodiscard]] Map at(std::int64_t row) const {
+    Map own = map;
+    parameters->put(own, row);
+    return own;
+  }
+  [[nodiscard]] scoring::Row<const T> seen(scoring::Row<const T> scores) const {
+    thread_local std::vector<T> copy;  // rows are weighed in several threads
+    return seen_by<Map>(scores, copy);
+  }
+};
+
+template <class T, class Map>
+RowFunction<T> derivative_of(const MapOfRows<Map>& map, const std::string& name) {
+  RowFunction<T> found;
+  for_each_parameter([&](auto tag, const char* is) {
+    if constexpr (scoring::HasParameter<Map, decltype(tag)>) {
+      if (name == is) {
+        found = [=](auto i, auto z, auto, auto out) { scoring::checked::derivative(map.at(i), tag, map.seen(z), out); };
+      }
+    }
+  });
+  if (found) return found;
+  throw_invalid_argument("scoring::derivative", "the map has no such parameter", name, "one of its real parameters");
+}
+
+template <class T>
+RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parameters, Operation operation,
+                            const std::string& parameter = "") {
+  return with_map<T>(parameters->prototype(), [&]<class Map>(const Map& made) -> RowFunction<T> {
+    const MapOfRows<Map> m{made, parameters};
+    switch (operation) {
+      case Operation::weights:
+        return [m](auto i, auto z, auto, auto out) { scoring::checked::weights(m.at(i), m.seen(z), out); };
+      case Operation::jvp:
+        return [m](auto i, auto z, auto d, auto out) { scoring::checked::jvp(m.at(i), m.seen(z), d, out); };
+      case Operation::vjp:
+        return [m](auto i, auto z, auto c, auto out) { scoring::checked::vjp(m.at(i), m.seen(z), c, out); };
+      case Operation::derivative:
+        return derivative_of<T>(m, parameter);
+      case Operation::log_weights:
+        break;
+    }
+    if constexpr (scoring::LogScoring<Map>) {
+      return [m](auto i, auto z, auto, auto out) { scoring::checked::log_weights(m.at(i), m.seen(z), out); };
+    } else {
+      throw_invalid_argument("scoring::log_weights", "weights of this map can be negative", "", "another map");
+    }
+  });
+}
+
+/// Applies a function to every row, in threads, without the interpreter's lock. Ctrl-C ends it between two rows.
+template <class T>
+void for_each_row(const RowFunction<T>& function, const nb::object& scores, const nb::object& other,
+                  const nb::object& out, scoring::Visibility visibility, T unseen) {
+  const RowsOf<const T> z(nb::cast<nb::ndarray<const T>>(scores)), o(nb::cast<nb::ndarray<const T>>(other));
+  const RowsOf<T> results(out);
+  for_each_element(z.count(), [&](std::int64_t i) {
+    const auto seen = scoring::visible_keys(visibility, z.query_index(i), z.query_count(), z.length());
+    const auto row = results.row(i);
+    function(i, z.row(i).first(seen), o.row(i).first(seen), row.first(seen));
+    for (std::ptrdiff_t k = seen; k < row.size; ++k) row[k] = unseen;
+  });
+}
+
+/// Refuses an array into which the result cannot be written.
+void require_result(const nb::object& out, const nb::object& scores) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const auto needs = [&](const char* problem, const nb::object& found, const nb::object& needed) {
+    if (found.equal(needed)) return;
+    throw_invalid_argument("scoring", problem, text_of(found), text_of(needed));
+  };
+  if (!nb::isinstance(out, numpy.attr("ndarray"))) throw nb::type_error("incontext.scoring: out is no array of NumPy");
+  needs("the shape of out is not that of the scores", out.attr("shape"), scores.attr("shape"));
+  needs("the type of out is not that of the result", out.attr("dtype").attr("name"), scores.attr("dtype").attr("name"));
+  needs("out is not writable", out.attr("flags").attr("writeable"), nb::bool_(true));
+}
+
+Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other,
+                scoring::Visibility visibility, const nb::object& given, const std::string& parameter = "") {
+  const nb::object z = as_real_array(scores);
+  if (!given.is_none()) require_result(given, z);
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::object o =
+      other.is_none()
+          ? z
+          : nb::object(numpy.attr("broadcast_to")(numpy.attr("asarray")(other, z.attr("dtype")), z.attr("shape")));
+  nb::list lead;
+  for (const nb::handle size : z.attr("shape")) lead.append(size);
+  if (lead.size() > 0) lead[lead.size() - 1] = 1;
+  const auto parameters = std::make_shared<const ArrayParameters>(map, nb::tuple(lead));
+  const auto shares = [&](const nb::object& read) {
+    return nb::cast<bool>(numpy.attr("may_share_memory")(given, read));
+  };
+  const bool in_place = !given.is_none() && !shares(z) && !shares(o);
+  const nb::object out = in_place ? given : nb::object(numpy.attr("empty")(z.attr("shape"), z.attr("dtype")));
+  const double unseen = operation == Operation::log_weights ? -std::numeric_limits<double>::infinity() : 0;
+  if (is_float32(z)) {
+    for_each_row<float>(row_function<float>(parameters, operation, parameter), z, o, out, visibility,
+                        static_cast<float>(unseen));
+  } else {
+    for_each_row<double>(row_function<double>(parameters, operation, parameter), z, o, out, visibility, unseen);
+  }
+  if (given.is_none() || in_place) return {out};
+  numpy.attr("copyto")(given, out);
+  return {given};
+}
+
+}  // namespace
+
+void bind_rows(nb::module_& arrays) {
+  using namespace nb::literals;
+  Room room(arrays, "scoring");
+  nb::module_& m = room.module();
+  m.def(
+      "weights",
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out) {
+        return apply(map, Operation::weights, scores.values, nb::none(), visibility, out);
+      },
+      "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, "out"_a = nb::none(),
+      room.docs("weights"));
+  m.def(
+      "log_weights",
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out) {
+        return apply(map, Operation::log_weights, scores.values, nb::none(), visibility, out);
+      },
+      "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, "out"_a = nb::none(),
+      room.docs("log_weights"));
+  m.def(
+      "jvp",
+      [](nb::handle map, const Axis& scores, const Axis& direction, scoring::Visibility visibility,
+         const nb::object& out) {
+        return apply(map, Operation::jvp, scores.values, direction.values, visibility, out);
+      },
+      "map"_a, "scores"_a, "direction"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
+      "out"_a = nb::none(), room.docs("jvp"));
+  m.def(
+      "vjp",
+      [](nb::handle map, const Axis& scores, const Axis& cotangent, scoring::Visibility visibility,
+         const nb::object& out) {
+        return apply(map, Operation::vjp, scores.values, cotangent.values, visibility, out);
+      },
+      "map"_a, "scores"_a, "cotangent"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
+      "out"_a = nb::none(), room.docs("vjp"));
+  m.def(
+      "derivative",
+      [](nb::handle map, const std::string& parameter, const Axis& scores, scoring::Visibility visibility,
+         const nb::object& out) {
+        return apply(map, Operation::derivative, scores.values, nb::none(), visibility, out, parameter);
+      },
+      "map"_a, "parameter"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
+      "out"_a = nb::none(), room.docs("derivative"));
+}
+
+}  // namespace incontext::python
