@@ -16,13 +16,16 @@ message.
 """
 from __future__ import annotations
 
+import copyreg
 from functools import partial
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from . import _editions
+from . import _core, _editions
 
 _editions.load()
+copyreg.pickle(type(_core.edition), attrgetter("__qualname__"))  # a function of C++ is pickled by its name, as others are
 
 from . import apply, baselines, calibration, classification, laws, regression, scoring, simulate  # noqa: E402
 from . import statistics, training  # noqa: E402

@@ -1,6 +1,10 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
+
+#include <new>
+#include <tuple>
 
 /// What classes of C++ say of themselves in Python.
 namespace incontext::python {
@@ -17,6 +21,17 @@ void describe(Class& bound) {
             "What it holds, by name: numbers, records as dictionaries, and lists of them.");
   bound.def("__repr__", by("to_text"), nb::sig("def __repr__(self) -> str"));
   bound.def("_repr_html_", by("to_html"), nb::sig("def _repr_html_(self) -> str"));
+}
+
+/// Gives a struct its pickle: the members that hold all of it.
+template <class Class, class... Members>
+void pickle_by(nb::class_<Class>& bound, Members Class::*... members) {
+  using State = std::tuple<Members...>;
+  bound.def("__getstate__", [members...](const Class& self) { return State(self.*members...); });
+  bound.def("__setstate__", [members...](Class& self, const State& state) {
+    new (&self) Class();
+    std::tie(self.*members...) = state;
+  });
 }
 
 }  // namespace incontext::python

@@ -31,12 +31,26 @@ std::size_t outputs_of(const simulate::Sample& sample) {
   return sample.trials == 0 ? 0 : sample.values.size() / static_cast<std::size_t>(sample.trials);
 }
 
+/// The values of all trials and their number, for a pickle.
+using SampleState = std::tuple<Eigen::VectorXd, std::int64_t>;
+
+SampleState state_of(const simulate::Sample& sample) {
+  return {Eigen::Map<const Eigen::VectorXd>(sample.values.data(), static_cast<std::ptrdiff_t>(sample.values.size())),
+          sample.trials};
+}
+
+simulate::Sample sample_of(const SampleState& state) {
+  const auto& [values, trials] = state;
+  return {{values.begin(), values.end()}, trials};
+}
+
 void bind_score_rows(nb::module_& m, Room& room) {
   m.def("normal_scores", &simulate::normal_scores, "count"_a, "variance"_a, room.docs("normal_scores"));
   m.def("uniform_scores", &simulate::uniform_scores, "count"_a, "lower"_a, "upper"_a, room.docs("uniform_scores"));
   m.def("grid_scores", &simulate::grid_scores, "count"_a, "lower"_a, "upper"_a, room.docs("grid_scores"));
   nb::class_<simulate::ScoreRowSimulation> rows(m, "ScoreRowSimulation", room.docs("ScoreRowSimulation"));
   describe(rows);
+  pickle_by(rows, &simulate::ScoreRowSimulation::run, &simulate::ScoreRowSimulation::functionals);
   rows.def_ro("run", &simulate::ScoreRowSimulation::run)
       .def_ro("functionals", &simulate::ScoreRowSimulation::functionals)
       .def(
@@ -61,6 +75,11 @@ void bind_score_rows(nb::module_& m, Room& room) {
       "row"_a, "inverse_temperatures"_a, "dtype"_a = "float32", "options"_a, with_options(room.docs("score_rows")));
   nb::class_<simulate::ScoreRowSample> sample(m, "ScoreRowSample", room.docs("ScoreRowSample"));
   describe(sample);
+  sample.def("__getstate__",
+             [](const simulate::ScoreRowSample& s) { return std::make_tuple(state_of(s.sample), s.functionals); });
+  sample.def("__setstate__", [](simulate::ScoreRowSample& s, const std::tuple<SampleState, int>& state) {
+    new (&s) simulate::ScoreRowSample{sample_of(std::get<0>(state)), std::get<1>(state)};
+  });
   sample.def_prop_ro("trials", [](const simulate::ScoreRowSample& s) { return s.sample.trials; })
       .def_ro("functionals", &simulate::ScoreRowSample::functionals)
       .def_prop_ro("points",
@@ -89,6 +108,7 @@ void bind_gradients(nb::module_& m, Room& room) {
   nb::class_<simulate::GradientNormsSimulation> norms(m, "GradientNormsSimulation",
                                                       room.docs("GradientNormsSimulation"));
   describe(norms);
+  pickle_by(norms, &simulate::GradientNormsSimulation::run);
   norms.def_ro("run", &simulate::GradientNormsSimulation::run)
       .def(
           "at",
@@ -106,6 +126,10 @@ void bind_gradients(nb::module_& m, Room& room) {
       "row"_a, "score_stddevs"_a, "options"_a, with_options(room.docs("gradient_norms")));
   nb::class_<simulate::GradientNormsSample> sample(m, "GradientNormsSample", room.docs("GradientNormsSample"));
   describe(sample);
+  sample.def("__getstate__", [](const simulate::GradientNormsSample& s) { return state_of(s.sample); });
+  sample.def("__setstate__", [](simulate::GradientNormsSample& s, const SampleState& state) {
+    new (&s) simulate::GradientNormsSample{sample_of(state)};
+  });
   sample.def_prop_ro("trials", [](const simulate::GradientNormsSample& s) { return s.sample.trials; })
       .def_prop_ro("points",
                    [](const simulate::GradientNormsSample& s) {

@@ -49,6 +49,7 @@ void bind_rules(nb::module_& m, Room& room) {
   nb::class_<simulate::ClassificationSimulation> rules(m, "ClassificationSimulation",
                                                        room.docs("ClassificationSimulation"));
   describe(rules);
+  pickle_by(rules, &simulate::ClassificationSimulation::run);
   rules.def_ro("run", &simulate::ClassificationSimulation::run)
       .def(
           "at",
@@ -65,6 +66,7 @@ void bind_rules(nb::module_& m, Room& room) {
       "task"_a, "classifiers"_a, "options"_a, with_options(room.docs("classification")));
   nb::class_<simulate::AlignmentSimulation> alignment(m, "AlignmentSimulation", room.docs("AlignmentSimulation"));
   describe(alignment);
+  pickle_by(alignment, &simulate::AlignmentSimulation::run);
   alignment.def_ro("run", &simulate::AlignmentSimulation::run)
       .def(
           "at",
@@ -85,6 +87,7 @@ void bind_rules(nb::module_& m, Room& room) {
   nb::class_<simulate::ClassificationContrasts> contrasts(m, "ClassificationContrasts",
                                                           room.docs("ClassificationContrasts"));
   describe(contrasts);
+  pickle_by(contrasts, &simulate::ClassificationContrasts::run, &simulate::ClassificationContrasts::classifiers);
   contrasts.def_ro("run", &simulate::ClassificationContrasts::run)
       .def_ro("classifiers", &simulate::ClassificationContrasts::classifiers)
       .def(
@@ -118,6 +121,8 @@ void bind_grids(nb::module_& m, Room& room) {
   nb::class_<simulate::ClassificationGridSimulation> points(m, "ClassificationGridSimulation",
                                                             room.docs("ClassificationGridSimulation"));
   describe(points);
+  pickle_by(points, &simulate::ClassificationGridSimulation::run, &simulate::ClassificationGridSimulation::kappas,
+            &simulate::ClassificationGridSimulation::gains);
   points.def_ro("run", &simulate::ClassificationGridSimulation::run)
       .def_ro("kappas", &simulate::ClassificationGridSimulation::kappas)
       .def_ro("gains", &simulate::ClassificationGridSimulation::gains)
@@ -148,6 +153,12 @@ void bind_grids(nb::module_& m, Room& room) {
       with_options(room.docs("classification_grid")));
   nb::class_<simulate::ClassificationOptimum> optimum(m, "ClassificationOptimum", room.docs("ClassificationOptimum"));
   describe(optimum);
+  pickle_by(optimum, &simulate::ClassificationOptimum::best, &simulate::ClassificationOptimum::chart_gain,
+            &simulate::ClassificationOptimum::loss, &simulate::ClassificationOptimum::accuracy,
+            &simulate::ClassificationOptimum::kappa_place, &simulate::ClassificationOptimum::gain_place,
+            &simulate::ClassificationOptimum::kappa_step, &simulate::ClassificationOptimum::gain_step,
+            &simulate::ClassificationOptimum::end, &simulate::ClassificationOptimum::zooms,
+            &simulate::ClassificationOptimum::grid);
   optimum.def_ro("best", &simulate::ClassificationOptimum::best)
       .def_ro("chart_gain", &simulate::ClassificationOptimum::chart_gain)
       .def_ro("loss", &simulate::ClassificationOptimum::loss)
@@ -175,6 +186,7 @@ void bind_layers(nb::module_& m, Room& room) {
   nb::class_<simulate::ContextAttentionSimulation> layer(m, "ContextAttentionSimulation",
                                                          room.docs("ContextAttentionSimulation"));
   describe(layer);
+  pickle_by(layer, &simulate::ContextAttentionSimulation::run);
   layer.def_ro("run", &simulate::ContextAttentionSimulation::run)
       .def(
           "at",
@@ -209,6 +221,8 @@ void bind_layers(nb::module_& m, Room& room) {
   nb::class_<simulate::PartitionFunctionSimulation> partition(m, "PartitionFunctionSimulation",
                                                               room.docs("PartitionFunctionSimulation"));
   describe(partition);
+  pickle_by(partition, &simulate::PartitionFunctionSimulation::run, &simulate::PartitionFunctionSimulation::kernels,
+            &simulate::PartitionFunctionSimulation::independent_variance);
   partition.def_ro("run", &simulate::PartitionFunctionSimulation::run)
       .def_ro("kernels", &simulate::PartitionFunctionSimulation::kernels)
       .def_ro("independent_variance", &simulate::PartitionFunctionSimulation::independent_variance)
@@ -232,6 +246,7 @@ void bind_layers(nb::module_& m, Room& room) {
   nb::class_<simulate::AdaptiveOnsetSimulation> onset(m, "AdaptiveOnsetSimulation",
                                                       room.docs("AdaptiveOnsetSimulation"));
   describe(onset);
+  pickle_by(onset, &simulate::AdaptiveOnsetSimulation::run);
   onset.def_ro("run", &simulate::AdaptiveOnsetSimulation::run)
       .def(
           "at",

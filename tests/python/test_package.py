@@ -3,6 +3,7 @@ import doctest
 import importlib
 import inspect
 import pathlib
+import pickle
 import re
 import subprocess
 import sys
@@ -53,6 +54,14 @@ def used_by_programs():
             if full in ENTRIES and full.split("::")[0] != "core":
                 used.add(full)
     return used
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_functions_are_pickled_by_their_names(room):
+    found = functions(room)
+    assert found
+    for function in found.values():
+        assert pickle.loads(pickle.dumps(function)) is function
 
 
 def test_every_name_that_a_program_uses_is_in_the_table():

@@ -1,7 +1,9 @@
 """Simulations: the bits of the C++ programs, options, Ctrl-C, the interpreter's lock."""
+import copy
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import signal
 import subprocess
@@ -338,6 +340,19 @@ def test_results_convert_to_dictionaries_and_tables():
         json.dumps(held, default=lambda array: array.tolist())
     shown = {name for name in dir(ic.simulate) if name.endswith(("Simulation", "Sample", "Optimum", "Contrasts"))}
     assert shown - kinds == {"Simulation"}, "which is a record"
+
+
+def test_results_can_be_pickled_and_copied():
+    for one in simulations():
+        for again in (pickle.loads(pickle.dumps(one)), copy.deepcopy(one)):
+            assert type(again) is type(one) and repr(again.to_dict()) == repr(one.to_dict())
+    *_, search, _, partition, _, _ = simulations()
+    functional = ic.simulate.RowFunctional.entropy
+    rows, sample, *_ = simulations()
+    again = pickle.loads(pickle.dumps((rows, sample, search, partition)))
+    assert again[0].run == rows.run and (again[1].sorted(0, functional) == sample.sorted(0, functional)).all()
+    assert again[2].grid == search.grid and again[2].is_inside() == search.is_inside()
+    assert again[3].variance_ratio(1) == partition.variance_ratio(1)
 
 
 def test_a_dictionary_has_what_the_result_says():
