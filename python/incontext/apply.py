@@ -73,6 +73,11 @@ class _Layer:
         for name, found, needed in pairs:
             if found != needed:
                 raise ValueError(f"incontext::apply::{where}: {name} (value = {found}; needs {needed})")
+        for name, array in self.arrays.items():
+            if not numpy.isfinite(array).all():
+                index = tuple(int(i) for i in numpy.argwhere(~numpy.isfinite(array))[0])
+                raise ValueError(f"incontext::apply::{where}: {name} not finite at {list(index)} (value = {array[index]}; "
+                                 "needs finite numbers)")
 
     def batch(self, name: str) -> Any:
         array = self.arrays[name]

@@ -119,7 +119,7 @@ def test_what_attention_refuses():
         apply.attend(softmax, QUERIES, numpy.ma.array(KEYS, mask=mask), VALUES)
     with pytest.raises(ValueError, match="threads"):
         apply.attend(softmax, QUERIES, KEYS, VALUES, threads=-1)
-    with pytest.raises(ValueError, match="query"):
+    with pytest.raises(ValueError, match=r"queries not finite at \[0, 0, 0, 0\] .value = nan; needs finite numbers"):
         apply.attend(softmax, QUERIES * numpy.nan, KEYS, VALUES)
 
 
@@ -147,3 +147,17 @@ def test_attention_lets_other_threads_run_and_ends_at_ctrl_c():
         signal.signal(signal.SIGINT, previous)
         counter.join()
     assert len(ticks) > 10
+
+
+@pytest.mark.parametrize("map", [scoring.Softmax(), scoring.Entmax(1.5)], ids=["fused", "by weights"])
+@pytest.mark.parametrize("number", [numpy.nan, numpy.inf, -numpy.inf])
+def test_a_number_that_is_not_finite_is_named_with_its_place(map, number):
+    arrays = {"queries": QUERIES, "keys": KEYS, "values": VALUES, "cotangent": COTANGENT}
+    for name in arrays:
+        broken = {other: array.copy() for other, array in arrays.items()}
+        broken[name][1, 2, 3, 1] = number
+        with pytest.raises(ValueError, match=rf"attention_gradient: {name} not finite at \[1, 2, 3, 1\] .value = {number};"):
+            apply.attention_gradient(map, *broken.values())
+        if name != "cotangent":
+            with pytest.raises(ValueError, match=rf"attend: {name} not finite at \[1, 2, 3, 1\]"):
+                apply.attend(map, *list(broken.values())[:3])
