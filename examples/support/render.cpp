@@ -285,6 +285,23 @@ TextWidth width_of_standard_output() {
   return {.words = columns, .tables = columns};
 }
 
+namespace {
+
+/// Where the description begins in a line of a list: behind a gap, at the end of the margin, or at `usual` behind an
+/// option whose name leaves a single blank. 0 for a command to copy.
+std::size_t description_column(std::string_view line, std::size_t usual) {
+  const std::size_t start = line.find_first_not_of(' ');
+  if (start == std::string_view::npos) return 0;
+  constexpr std::size_t widest_indent_of_commands = 4;
+  if (start > widest_indent_of_commands) return start;
+  const std::size_t gap = line.find("  ", start);
+  if (gap != std::string_view::npos) return line.find_first_not_of(' ', gap);
+  const bool is_option = line[start] == '-' && line.size() > usual && line[usual - 1] == ' ';
+  return is_option ? usual : 0;
+}
+
+}  // namespace
+
 std::string wrapped_help(std::string_view help, std::size_t description, std::size_t width) {
   const auto next_line = [&help] {
     const std::size_t end = std::min(help.find('\n'), help.size());
@@ -292,28 +309,25 @@ std::string wrapped_help(std::string_view help, std::size_t description, std::si
     help.remove_prefix(std::min(end + 1, help.size()));
     return line;
   };
-  const auto is_prose = [](std::string_view line) {
-    return !line.empty() && line.front() != ' ' && line.front() != '\n';
-  };
+  const auto is_prose = [](std::string_view text) { return !text.empty() && text[0] != ' ' && text[0] != '\n'; };
   std::string text;
   while (!help.empty()) {
-    std::string line(next_line());
+    const std::string_view line = next_line();
     if (is_prose(line)) {
+      std::string lines(line), sentence(line);
       bool fits = screen_width(line) <= width;
-      std::string lines = line;
-      while (line.back() != '.' && line.back() != ':' && is_prose(help)) {  // a sentence that goes on
+      while (sentence.back() != '.' && sentence.back() != ':' && is_prose(help)) {  // the sentence goes on
         const std::string_view more = next_line();
         fits = fits && screen_width(more) <= width;
         lines.append("\n").append(more);
-        line.append(" ").append(more);
+        sentence.append(" ").append(more);
       }
-      text += fits ? lines + '\n' : wrapped(line, "", "", width);
-    } else if (screen_width(line) > width && line.size() > description && line[description - 1] == ' ' &&
-               line[description] != ' ') {
-      text += wrapped(line.substr(description), line.substr(0, description), std::string(description, ' '), width);
-    } else {
-      text += line + '\n';
+      text += fits ? lines + '\n' : wrapped(sentence, "", "", width);
+      continue;
     }
+    const std::size_t column = screen_width(line) > width ? description_column(line, description) : 0;
+    text += column > 0 ? wrapped(line.substr(column), line.substr(0, column), std::string(column, ' '), width)
+                       : std::string(line) + '\n';
   }
   return text;
 }

@@ -204,6 +204,10 @@ TEST_CASE("the text of --help fits the width, and commands to copy stay whole") 
         "What a program\ndoes. And more.\n\nOptions:\n  --of N=1    how many\n              of them\n"
         "  --a-longer-name N\n              words that\n              go on and\n              on\n\nExamples:\n"
         "  incontext temperature --figure 2a\n");
+  CHECK(wrapped_help("  --figure b  x < 0: the other one\n  a command of the same width that is copied\n", 30, 24) ==
+        "  --figure b  x < 0: the\n              other one\n  a command of the same width that is copied\n");
+  CHECK(wrapped_help("  --ab FILE its name leaves one blank\n", 12, 24) ==
+        "  --ab FILE its name\n            leaves one\n            blank\n");
   CHECK(wrapped_help("a sentence of words,\nand more of it\nalone.\n", 14, 16) ==
         "a sentence of\nwords, and more\nof it alone.\n");
 }
