@@ -43,13 +43,13 @@ bool some_in_the_setting(const Groups& groups) {
   return std::any_of(groups.begin(), groups.end(), [](const Seen& group) { return group.regime.empty(); });
 }
 
-std::string both(const Groups& held, const Groups& rejected) {
+std::string what_holds_and_what_does_not(const Groups& held, const Groups& rejected) {
   return "holds: " + listed(held) + "; does not hold: " + listed(rejected);
 }
 
 Ruling rule_small(const Groups& held, const Groups& rejected, const Groups& undecided) {
   if (!rejected.empty() && some_in_a_regime(held)) {
-    return {Outcome::in_a_regime, both(held, rejected)};
+    return {Outcome::in_a_regime, what_holds_and_what_does_not(held, rejected)};
   }
   if (!rejected.empty()) return {Outcome::not_reproduced, "does not hold here: " + listed(rejected)};
   if (!undecided.empty()) return {Outcome::undecided, "neither shown nor refuted: " + listed(undecided)};
@@ -58,7 +58,7 @@ Ruling rule_small(const Groups& held, const Groups& rejected, const Groups& unde
 
 Ruling rule_rejected(bool setting_is_ours, const Groups& held, const Groups& rejected) {
   if (!held.empty() && (some_in_a_regime(held) || !some_in_the_setting(rejected))) {
-    return {Outcome::in_a_regime, both(held, rejected)};
+    return {Outcome::in_a_regime, what_holds_and_what_does_not(held, rejected)};
   }
   if (setting_is_ours) {
     return {Outcome::undecided,
@@ -77,14 +77,12 @@ std::string meaning_of(Outcome outcome) {
       {Outcome::in_a_regime, "Some rows of the paper hold and others are rejected, and regimes separate the two."},
       {Outcome::contradicted,
        "Rows of the paper are rejected in the paper's own setting, exactly or with two seeds, and no regime is known "
-       "in "
-       "which they hold."},
+       "in which they hold."},
       {Outcome::seen_in_small,
        "The paper trained or measured a larger model, or for longer. In ours, all its rows hold."},
       {Outcome::not_reproduced,
        "The paper trained or measured a larger model, or for longer. In ours a row is rejected, and no regime "
-       "separates "
-       "it from rows that hold. That says nothing about the paper's model."},
+       "separates it from rows that hold. That says nothing about the paper's model."},
       {Outcome::by_definition, "All rows are true by definition."},
       {Outcome::undecided,
        "Neither the claim nor its opposite is rejected, no near miss is rejected, one seed of two rejects a row, the "
