@@ -189,7 +189,6 @@ void add_simulated(Table& table, const BaselineOptions& o, std::int64_t length, 
 
 Report report_of(const CLI::App& app, BaselineOptions& o) {
   Report report = report_on(app, complete(app, o));
-  report.arguments["context-lengths"] = o.lengths;
   report.arguments["layers"] = o.settings.layers;
   Controls controls({{"statement"}, {.name = "context_length", .heading = "examples"}});
   Simulator simulator(o.simulation, o.output.quiet);

@@ -164,7 +164,7 @@ class Figures {
     ratios.notes.push_back(
         "Theory and simulation: R, W_K's root mean square over W_V's. Median: of one row's ratio. Annealed: the closed "
         "form for x^2 << log n. Two scores: the median's, where the two highest scores have all weight.");
-    ratios.notes.push_back(common_draws_note);
+    ratios.draw_notes.push_back(common_draws_note);
     return {std::move(ratios), std::move(norms)};
   }
 
@@ -228,7 +228,7 @@ class Figures {
         "x: the scores' standard deviation over sqrt(d_k). NormSoftmax divides by the row's own where that is less "
         "and learns nothing along W_K q; its law has a relative error of order 1/n^2. Approximate where some rows do "
         "and some do not: softmax' law.");
-    ratios.notes.push_back("Softmax' rows share their draws; each of NormSoftmax' has its own.");
+    ratios.draw_notes.push_back("Softmax' rows share their draws; each of NormSoftmax' has its own.");
     return {std::move(ratios)};
   }
 

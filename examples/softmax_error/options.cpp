@@ -127,10 +127,6 @@ UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
   }
   or_usual(o.temperatures,
            o.vary == Vary::temperature ? std::vector<double>{0.5, 0.7, 1, 1.4, 2, 3, 5} : std::vector<double>{1});
-  or_usual(o.context_lengths, {10, 20, 50, 100, 200});
-  or_usual(o.dimensions, {1, 2, 4, 8, 16});
-  or_usual(o.scales, {0.43});
-  or_usual(o.exponents, {1.5, 3});
   return unused;
 }
 

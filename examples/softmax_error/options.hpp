@@ -19,10 +19,10 @@ enum class Vary { temperature, context_length, dimension, map };
 struct SoftmaxErrorOptions {
   Vary vary = Vary::temperature;
   std::vector<double> temperatures = {};
-  std::vector<std::int64_t> context_lengths = {};
-  std::vector<std::int64_t> dimensions = {};
-  std::vector<double> scales = {};
-  std::vector<double> exponents = {};
+  std::vector<std::int64_t> context_lengths = {10, 20, 50, 100, 200};
+  std::vector<std::int64_t> dimensions = {1, 2, 4, 8, 16};
+  std::vector<double> scales = {0.43};
+  std::vector<double> exponents = {1.5, 3};
 
   bool dimension_given = false;
   RegressionLawOptions law = {};

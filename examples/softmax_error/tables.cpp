@@ -120,9 +120,8 @@ void add_notes(Table& table, const Situation& at) {
                           in_words(100 * largest_correction) + "% of the error of endless contexts.");
   } else {
     table.notes.push_back(
-        "No second order in 1/l is known here: it is derived for centered inputs, values of labels alone, and the "
-        "query "
-        "not among the keys.");
+        "No second order in 1/l is shown: it is derived only for centered inputs, values that are labels alone, and a "
+        "query that is not among the keys.");
   }
   table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
   if (!rejections.empty()) table.notes.push_back(rejections);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <concepts>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -160,10 +161,15 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, double& target, 
 namespace {
 
 template <class Number>
-std::string listed(const std::vector<Number>& numbers) {
+std::string with_commas(const std::vector<Number>& numbers) {
   std::string text;
   for (const Number number : numbers) {
-    text += (text.empty() ? "" : ",") + detail::number_text(static_cast<double>(number));
+    text += text.empty() ? "" : ",";
+    if constexpr (std::integral<Number>) {
+      text += std::to_string(number);
+    } else {
+      text += detail::number_text(number);
+    }
   }
   return text;
 }
@@ -178,7 +184,7 @@ CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std:
       target.push_back(parse_count<std::int64_t>(name, part, minimum, maximum));
     }
   };
-  return add_read(app, name, read, description, "N,N,...", listed(target));
+  return add_read(app, name, read, description, "N,N,...", with_commas(target));
 }
 
 CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::vector<double>& target,
@@ -190,7 +196,7 @@ CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::v
       if (!(target.back() > 0)) throw_input_error(name, "is not positive", part, "0 < value");
     }
   };
-  return add_read(app, name, read, description, "X,X,...", listed(target));
+  return add_read(app, name, read, description, "X,X,...", with_commas(target));
 }
 
 void head_options(CLI::App& app, const std::string& heading) {

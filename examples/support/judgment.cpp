@@ -96,8 +96,8 @@ std::string line_of(const std::string& what, const RowsOfReason& one) {
   return line + ".";
 }
 
-/// Notes on the rows that the table itself leaves without a simulation, and why.
-void note_rows_without_simulation(Table& table) {
+/// Notes on the rows that the table itself leaves without a simulated value, and why.
+void note_rows_without_simulated_value(Table& table) {
   std::vector<RowsOfReason> reasons;
   for (std::size_t j = 0; j < table.columns.size(); ++j) {
     if (table.columns[j].name != "reason") continue;
@@ -106,7 +106,7 @@ void note_rows_without_simulation(Table& table) {
       if (reason != nullptr && *reason != not_reached) add_row(reasons, true, *reason, name_of(table, row));
     }
   }
-  for (const RowsOfReason& one : reasons) table.notes.push_back(line_of("Not simulated", one));
+  for (const RowsOfReason& one : reasons) table.notes.push_back(line_of("Without a simulated value", one));
 }
 
 std::string counted(std::size_t comparisons) {
@@ -226,7 +226,7 @@ void Judgment::settle(std::vector<Table>& tables) {
   whole_ = statistics::judge(family, false_alarm_rate);
   for (std::size_t i = 0; i < family.size(); ++i) entries_[i].comparison = std::move(family[i]);
   for (Table& table : tables) {
-    note_rows_without_simulation(table);
+    note_rows_without_simulated_value(table);
     bool has_any = false;
     for (std::vector<Cell>& row : table.rows) {
       for (Cell& cell : row) {

@@ -295,8 +295,11 @@ std::size_t description_column(std::string_view line, std::size_t usual) {
   constexpr std::size_t widest_indent_of_commands = 4;
   if (start > widest_indent_of_commands) return start;
   const std::size_t gap = line.find("  ", start);
-  if (gap != std::string_view::npos) return line.find_first_not_of(' ', gap);
-  const bool is_option = line[start] == '-' && line.size() > usual && line[usual - 1] == ' ';
+  if (gap != std::string_view::npos) {
+    const std::size_t behind = line.find_first_not_of(' ', gap);
+    return behind == std::string_view::npos ? 0 : behind;
+  }
+  const bool is_option = line[start] == '-' && usual > 0 && line.size() > usual && line[usual - 1] == ' ';
   return is_option ? usual : 0;
 }
 

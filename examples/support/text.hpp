@@ -56,7 +56,7 @@ bool names_non_finite(std::string_view text);
 /// upper or lower case.
 bool names_missing(std::string_view text);
 
-/// The known word that a misspelled one may mean: it begins with the given one or differs by few letters; "" if none
+/// The known word that a misspelled one may mean: it begins with the given one or differs by few letters, fewer than it has; "" if none
 /// does.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 

@@ -11,7 +11,6 @@ namespace {
 
 Report report_of(const CLI::App& app, TaskOptions& options) {
   Report report = report_on(app, complete(app, options));
-  if (options.figure == TaskFigure::baselines) report.arguments["lengths"] = options.lengths;
   Controls controls({{"statement"}, {"at"}});
   Simulator simulator(options.simulation, options.output.quiet);
   return judged(std::move(report), simulator, controls, [&](Report&, Judgment& judgment) {

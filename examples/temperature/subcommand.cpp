@@ -50,6 +50,7 @@ Subcommand subcommand() {
        .footer = "\nExamples:\n"
                  "  incontext temperature --input-scale 2 --context-length 40\n"
                  "  incontext temperature --figure 2a --output figure.json\n"
+                 "With the table of diabetes patients of the source folder:\n"
                  "  incontext temperature --data examples/data/diabetes.csv --labels progression --standardize\n"
                  "With scores.npy, raw attention scores of your own:\n"
                  "  incontext temperature --scores scores.npy --causal\n"},

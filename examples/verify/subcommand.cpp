@@ -48,10 +48,10 @@ Subcommand subcommand() {
       .name = "verify",
       .question = "Which claims of the five papers hold?",
       .description =
-          "The claims of the five papers, and what simulations say of those that need no large model: for the others\n"
-          "the table says what they need. Runs other subcommands, a few at a time, reads their reports, and decides\n"
-          "about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition are one\n"
-          "family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is rejected\n"
+          "Tests the claims of the five papers by simulation. Claims that need a large model are not tested: the\n"
+          "table says what each of them needs. Runs other subcommands, a few at a time, reads their reports, and\n"
+          "decides about each claim from its rows, by the rules of docs/claims.md. All judged rows of the edition are\n"
+          "one family, in which a right theory is rejected once in 100 runs (Holm). A row of a paper that is rejected\n"
           "is tried again with another seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
           std::string(exit_codes_help),
       .footer =

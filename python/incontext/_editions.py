@@ -2,7 +2,8 @@
 dynamic loader chooses for this processor.
 
 It is the newest one that the processor can run. GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F in the environment hides
-instructions from the loader, and so selects an older edition, as it does for the programs. All give the same bits.
+instructions from the loader, and so selects an older edition, as it does for the programs. All give the same bits, but
+for entmax where the variable also changes the C library's pow.
 """
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ class _Layer:
         for name, array in self.arrays.items():
             if not numpy.isfinite(array).all():
                 index = tuple(int(i) for i in numpy.argwhere(~numpy.isfinite(array))[0])
-                raise ValueError(f"incontext::apply::{where}: {name} not finite at {list(index)} (value = {array[index]}; "
-                                 "needs finite numbers)")
+                raise ValueError(f"incontext::apply::{where}: a number of {name} is not finite, at {list(index)} "
+                                 f"(value = {array[index]}; needs finite numbers)")
 
     def batch(self, name: str) -> Any:
         array = self.arrays[name]
@@ -113,7 +113,7 @@ def attend(map: Map, queries: Any, keys: Any, values: Any, visibility: Visibilit
     queries: ... x q x d, keys: ... x n x d, values: ... x n x dv -> ... x q x dv; the axes before the last two
     broadcast. float32 if all three are, or narrower, else float64. The products are not divided: sqrt(d) is often the
     map's temperature. A parameter of the map may be an array that broadcasts against ... x q x 1; with one number per
-    matrix, the attention is still fused. A product is a score however low it is: only maps that are not fused take one
+    matrix, the attention is still fused. Numbers that are not finite are refused. A product is a score however low it is: only maps that are not fused take one
     of at most -5000 for a mask, as they do of scores. Under "causal" fewer queries than keys are the last ones. `threads=0` takes
     all. Runs without the interpreter's lock, and ends at Ctrl-C between two matrices.
 

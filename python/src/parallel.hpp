@@ -56,18 +56,21 @@ class FirstException {
 
 }  // namespace detail
 
+/// Short loops start no threads.
+inline constexpr std::chrono::microseconds work_of_one_thread{200};
+
 /// Calls `function` with 0, ..., count - 1, without the interpreter's lock. It begins in this thread, and goes on in one
-/// thread for each processor of this process, or as many as OMP_NUM_THREADS says, if there is still work after a fifth of
-/// a millisecond, so that short loops start none. The threads live for one call only: a pool of OpenMP's would hang in a
-/// process that multiprocessing has forked. Of several exceptions the caller gets the one that a plain loop would have
-/// met. Ctrl-C ends the loop. With `in_threads` false all is done in this thread.
+/// thread for each processor of this process, or as many as OMP_NUM_THREADS says, if there is still work after
+/// `work_of_one_thread`. The threads live for one call only: a pool of OpenMP's would hang in a process that
+/// multiprocessing has forked. Of several exceptions the caller gets the one that a plain loop would have met. Ctrl-C
+/// ends the loop. With `in_threads` false all is done in this thread.
 template <class Function>
 void for_each_element(std::int64_t count, const Function& function, bool in_threads = true) {
   const nanobind::gil_scoped_release unlocked;
   Interrupts interrupts;
   const auto start = std::chrono::steady_clock::now();
   std::int64_t done = 0;
-  for (; done < count && std::chrono::steady_clock::now() - start < std::chrono::microseconds(200); ++done) {
+  for (; done < count && std::chrono::steady_clock::now() - start < work_of_one_thread; ++done) {
     function(done);
   }
   if (done == count) return;

@@ -1,9 +1,6 @@
 #include "incontext/scoring.hpp"
 
-#include <nanobind/stl/string.h>
-
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -230,17 +230,18 @@ TEST_CASE("cells of a comparison that was judged, that was not judged with its r
   CHECK(judgment.verdict().details["not_judged"] == 3);
 }
 
-TEST_CASE("rows that a table leaves without a simulation are in its notes, with their reason", "[judgment]") {
+TEST_CASE("rows that a table leaves without a simulated value are in its notes, with their reason", "[judgment]") {
   Judgment judgment;
   std::vector<Cell> long_row = Judgment::shown({}, {}), other = long_row;
   long_row.back() = other.back() = "longer than can be drawn";
   std::vector<Table> tables{table_of({judgment.judged(1, off_by(1)), std::move(long_row), Judgment::shown({}, {})})};
   judgment.settle(tables);
   REQUIRE(tables[0].notes.size() == 2);
-  CHECK(tables[0].notes[0] == "Not simulated: row = 2: longer than can be drawn.");
+  CHECK(tables[0].notes[0] == "Without a simulated value: row = 2: longer than can be drawn.");
   std::vector<Table> two{table_of({std::vector<Cell>(other), std::move(other)})};
   Judgment().settle(two);
-  CHECK(two[0].notes == std::vector<std::string>{"Not simulated, 2 rows: longer than can be drawn: row = 1; row = 2."});
+  CHECK(two[0].notes ==
+        std::vector<std::string>{"Without a simulated value, 2 rows: longer than can be drawn: row = 1; row = 2."});
 }
 
 TEST_CASE("what is said of draws is said where something was drawn", "[judgment]") {

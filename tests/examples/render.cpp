@@ -208,6 +208,8 @@ TEST_CASE("the text of --help fits the width, and commands to copy stay whole") 
         "  --figure b  x < 0: the\n              other one\n  a command of the same width that is copied\n");
   CHECK(wrapped_help("  --ab FILE its name leaves one blank\n", 12, 24) ==
         "  --ab FILE its name\n            leaves one\n            blank\n");
+  const std::string without_description = "  --ab" + std::string(30, ' ') + '\n';
+  CHECK(wrapped_help(without_description, 12, 24) == without_description);
   CHECK(wrapped_help("a sentence of words,\nand more of it\nalone.\n", 14, 16) ==
         "a sentence of\nwords, and more\nof it alone.\n");
 }

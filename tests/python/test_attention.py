@@ -119,7 +119,7 @@ def test_what_attention_refuses():
         apply.attend(softmax, QUERIES, numpy.ma.array(KEYS, mask=mask), VALUES)
     with pytest.raises(ValueError, match="threads"):
         apply.attend(softmax, QUERIES, KEYS, VALUES, threads=-1)
-    with pytest.raises(ValueError, match=r"queries not finite at \[0, 0, 0, 0\] .value = nan; needs finite numbers"):
+    with pytest.raises(ValueError, match=r"a number of queries is not finite, at \[0, 0, 0, 0\] .value = nan; needs finite numbers"):
         apply.attend(softmax, QUERIES * numpy.nan, KEYS, VALUES)
 
 
@@ -156,8 +156,8 @@ def test_a_number_that_is_not_finite_is_named_with_its_place(map, number):
     for name in arrays:
         broken = {other: array.copy() for other, array in arrays.items()}
         broken[name][1, 2, 3, 1] = number
-        with pytest.raises(ValueError, match=rf"attention_gradient: {name} not finite at \[1, 2, 3, 1\] .value = {number};"):
+        with pytest.raises(ValueError, match=rf"number of {name} is not finite, at \[1, 2, 3, 1\] .value = {number};"):
             apply.attention_gradient(map, *broken.values())
         if name != "cotangent":
-            with pytest.raises(ValueError, match=rf"attend: {name} not finite at \[1, 2, 3, 1\]"):
+            with pytest.raises(ValueError, match=rf"attend: a number of {name} is not finite, at \[1, 2, 3, 1\]"):
                 apply.attend(map, *list(broken.values())[:3])
