@@ -64,6 +64,14 @@ def test_functions_are_pickled_by_their_names(room):
         assert pickle.loads(pickle.dumps(function)) is function
 
 
+def test_another_process_reads_a_pickled_function_and_result():
+    run = incontext.simulate.score_rows(incontext.simulate.normal_scores(20, 1.0), [0.5], trials=64)
+    both = pickle.dumps((incontext.laws.needle_weight, run))
+    script = "import pickle, sys; law, run = pickle.load(sys.stdin.buffer); print(law(10, 1.0, 2.0).value, run)"
+    said = subprocess.run([sys.executable, "-c", script], input=both, capture_output=True, check=True).stdout.decode()
+    assert said == f"{incontext.laws.needle_weight(10, 1.0, 2.0).value} {run}\n"
+
+
 def test_every_name_that_a_program_uses_is_in_the_table():
     used, listed = used_by_programs(), table()
     assert len(used) > 120, "the search finds what the programs use"
