@@ -150,8 +150,7 @@ std::vector<Table> phase_figure(FadingRun& run) {
     }
   }
   table.notes = {
-      "x = inverse temperature times standard deviation, x_c = sqrt(2 log n): above it a few scores take all weight.",
-  };
+      "x = inverse temperature times standard deviation, x_c = sqrt(2 log n): above it a few scores take all weight."};
   table.draw_notes = {
       "top trial: share of the total that one trial carries. Where it is large, rare rows make the mean, and the "
       "median says what a typical row does.",

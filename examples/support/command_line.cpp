@@ -514,6 +514,11 @@ void set_version_flag(CLI::App& app, const ProgramText& program) {
   app.set_version_flag("--version", program.name.substr(0, program.name.find(' ')) + " " + version());
 }
 
+void write_help(const CLI::App& app, const std::string& text) {
+  const std::size_t description = app.get_formatter()->get_column_width();
+  write_standard_output(wrapped_help(text, description, width_of_standard_output().words));
+}
+
 /// False if --help or --version was asked for, and written.
 bool parse_unless_help(CLI::App& app, int argc, char** argv) {
   try {
@@ -522,8 +527,7 @@ bool parse_unless_help(CLI::App& app, int argc, char** argv) {
     if (error.get_exit_code() != 0) throw;
     std::ostringstream asked_for;
     app.exit(error, asked_for, asked_for);
-    const std::size_t description = app.get_formatter()->get_column_width();
-    write_standard_output(wrapped_help(asked_for.str(), description, width_of_standard_output().words));
+    write_help(app, asked_for.str());
     return false;
   }
   return true;
@@ -612,7 +616,7 @@ int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& su
   }
   try {
     if (argc < 2) {
-      write_standard_output(wrapped_help(app.help(), widest_name, width_of_standard_output().words));
+      write_help(app, app.help());
       return exit_bad_input;
     }
     const bool is_option = word == "--help" || word == "-h" || word == "--version" || word == "--list";

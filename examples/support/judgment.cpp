@@ -75,23 +75,24 @@ std::string name_of(const Table& table, const std::vector<Cell>& row) {
   return name;
 }
 
-/// The rows that one reason keeps from a verdict.
+/// The rows of which one thing is said for one reason.
 struct RowsOfReason {
-  bool asked;
+  std::string what;
   std::string reason;
   std::vector<std::string> rows = {};
 };
 
-void add_row(std::vector<RowsOfReason>& reasons, bool asked, const std::string& reason, const std::string& row) {
+void add_row(std::vector<RowsOfReason>& reasons, const std::string& what, const std::string& reason,
+             const std::string& row) {
   auto at = std::find_if(reasons.begin(), reasons.end(),
-                         [&](const RowsOfReason& one) { return one.asked == asked && one.reason == reason; });
-  if (at == reasons.end()) at = reasons.insert(at, {asked, reason});
+                         [&](const RowsOfReason& one) { return one.what == what && one.reason == reason; });
+  if (at == reasons.end()) at = reasons.insert(at, {what, reason});
   at->rows.push_back(row);
 }
 
-std::string line_of(const std::string& what, const RowsOfReason& one) {
-  if (one.rows.size() == 1) return what + ": " + one.rows.front() + ": " + one.reason + ".";
-  std::string line = what + ", " + std::to_string(one.rows.size()) + " rows: " + one.reason + ": ";
+std::string line_of(const RowsOfReason& one) {
+  if (one.rows.size() == 1) return one.what + ": " + one.rows.front() + ": " + one.reason + ".";
+  std::string line = one.what + ", " + std::to_string(one.rows.size()) + " rows: " + one.reason + ": ";
   for (std::size_t i = 0; i < one.rows.size(); ++i) line += (i > 0 ? "; " : "") + one.rows[i];
   return line + ".";
 }
@@ -103,10 +104,11 @@ void note_rows_without_simulated_value(Table& table) {
     if (table.columns[j].name != "reason") continue;
     for (const std::vector<Cell>& row : table.rows) {
       const auto* reason = std::get_if<std::string>(&row[j]);
-      if (reason != nullptr && *reason != not_reached) add_row(reasons, true, *reason, name_of(table, row));
+      if (reason != nullptr && *reason != not_reached)
+        add_row(reasons, "Without a simulated value", *reason, name_of(table, row));
     }
   }
-  for (const RowsOfReason& one : reasons) table.notes.push_back(line_of("Without a simulated value", one));
+  for (const RowsOfReason& one : reasons) table.notes.push_back(line_of(one));
 }
 
 std::string counted(std::size_t comparisons) {
@@ -273,16 +275,14 @@ std::vector<std::string> Judgment::lines() const {
   for (const Entry& entry : entries_) {
     const statistics::Agreement& agreement = entry.comparison.agreement;
     if (entry.comparison.verdict == statistics::Verdict::not_judged) {
-      add_row(reasons, entry.asked, agreement.reason, entry.row);
+      add_row(reasons, entry.asked ? "Not judged" : "Shown without a verdict", agreement.reason, entry.row);
     } else if (entry.comparison.verdict == statistics::Verdict::disagrees) {
       lines.push_back("Disagrees: " + entry.row + ": theory " + short_text(agreement.theory, 6) + ", simulation " +
                       short_text(agreement.estimate.mean, 6) + " ± " +
                       short_text(agreement.estimate.standard_error, 2) + ".");
     }
   }
-  for (const RowsOfReason& one : reasons) {
-    lines.push_back(line_of(one.asked ? "Not judged" : "Shown without a verdict", one));
-  }
+  for (const RowsOfReason& one : reasons) lines.push_back(line_of(one));
   return lines;
 }
 

@@ -62,6 +62,7 @@ DataSet read_data(const TemperatureOptions& o) {
   const auto is_one_of = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
+  for (const std::string& name : o.columns) file.require_column("--columns", name);
   for (const std::string& name : o.without) file.require_column("--without", name);
   if (!o.labels.empty()) file.require_column("--labels", o.labels);
   if (data.names.empty()) {

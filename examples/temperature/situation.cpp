@@ -206,8 +206,8 @@ std::string rejections_note(const Table& table, const Reading& reading) {
   }
   const bool removed = reading.convention.offset == regression::Offset::removed;
   return examples::rejections_note(
-      table, removed ? "Leading order (Theorem 4.2 as the paper states it: the limit of large d and l, here "
-                       "at finite d and l)"
+      table, removed ? "Leading order (Theorem 4.2 as the paper states it, offset removed: an \"asymptotic "
+                       "characterization\", which drops a factor (l - 1)/l)"
                      : "Leading order, as Theorem 4.2 but with the offset kept");
 }
 

@@ -22,7 +22,8 @@ std::vector<std::string> with_partial(const std::string& file) {
 [[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& value,
                          const std::vector<std::string>& known, const std::string& otherwise) {
   const std::string nearest = nearest_word(value, known);
-  throw_input_error(option, what, value, nearest.empty() ? otherwise : nearest + "?");
+  if (nearest.empty()) throw_input_error(option, what, value, otherwise);
+  throw InputError(option + ": " + what + " (value = " + shown(value) + "; did you mean " + nearest + "?)");
 }
 
 void require_paper(const Registry& registry, const std::string& word) {

@@ -36,16 +36,16 @@ scoring::MatrixView<T> matrix(const Batch<T>& batch, std::size_t index) {
   return {batch.data() + static_cast<std::ptrdiff_t>(index) * rows * columns, rows, columns};
 }
 
-/// The maps whose attention is fused forward and backward.
+/// Calls `function` with the C++ map, if its attention is fused forward and backward.
 template <class T, class Function>
 void with_fused_map(nb::handle map, const Function& function) {
-  const auto is = [&](const char* path) { return nb::isinstance(map, python_class(path)); };
-  if (is("scoring.Softmax")) return function(scoring::Softmax<T>{field<T>(map, "temperature")});
-  if (is("scoring.SSMax")) return function(scoring::SSMax<T>{field<T>(map, "scale"), field<T>(map, "bias")});
-  if (is("scoring.SSA")) {
-    return function(scoring::SSA<T>{field<T>(map, "base"), field<T>(map, "exponent"), field<T>(map, "temperature")});
-  }
-  throw nb::type_error("incontext.apply: only attention by Softmax, SSMax and SSA is fused");
+  with_map<T>(map, [&]<class Map>(const Map& made) {
+    if constexpr (apply::FusedGradient<Map>) {
+      function(made);
+    } else {
+      throw nb::type_error("incontext.apply: only attention by Softmax, SSMax and SSA is fused");
+    }
+  });
 }
 
 /// Calls `one(map, index)` for every matrix, without the interpreter's lock. Ctrl-C ends it between two matrices.
