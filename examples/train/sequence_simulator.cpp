@@ -111,7 +111,7 @@ void read_weights(Trained& trained) {
   const auto& maps = trained.training.model().maps();
   double rows = 0;
   for (int layer = 0; layer < layout.shape().layers; ++layer) {
-    const auto own = layout.part(numbers.data(), training::SequencePart::map, layer);
+    const auto own = layout.part(numbers.data(), training::TransformerPart::map, layer);
     for (std::size_t head = 0; head < maps.size(); ++head) {
       const auto values = parameters_of(maps[head], own.col(static_cast<Eigen::Index>(head)).data());
       trained.result.map_parameters.resize(values.size(), 0.0);

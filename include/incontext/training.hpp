@@ -21,3 +21,4 @@
 #include "incontext/training/sequence_layout.hpp"
 #include "incontext/training/sequence_transformer.hpp"
 #include "incontext/training/trainer.hpp"
+#include "incontext/training/transformer_parts.hpp"

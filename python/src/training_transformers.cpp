@@ -82,13 +82,13 @@ bool is(nb::handle given, const char* path) { return nb::isinstance(given, pytho
 float number_of(nb::handle given, const char* name) { return static_cast<float>(real_field(given, name)); }
 
 /// Every part of a layout as (name, layer, matrix).
-template <class Layout, class Names>
-nb::list parts_of(const Layout& layout, const Names& names, Parameters at) {
+nb::list parts_of(const training::TransformerLayout& layout, Parameters at) {
   require_same_size("training::parts", "parameters", std::ssize(at), layout.size());
   nb::list parts;
   for (const auto& place : layout.places()) {
     const Eigen::MatrixXd matrix = layout.part(at.data(), place.part, place.layer);
-    parts.append(nb::make_tuple(names[static_cast<std::size_t>(place.part)], place.layer, matrix));
+    parts.append(
+        nb::make_tuple(training::transformer_part_names[static_cast<std::size_t>(place.part)], place.layer, matrix));
   }
   return parts;
 }
@@ -218,7 +218,7 @@ std::vector<std::vector<std::vector<D>>> numbers_of_maps(const training::Sequenc
   std::vector<std::vector<std::vector<D>>> layers;
   for (int layer = 0; layer < model.layout().shape().layers; ++layer) {
     const training::Matrix<float> own =
-        model.layout().part(at.data(), training::SequencePart::map, layer).template cast<float>();
+        model.layout().part(at.data(), training::TransformerPart::map, layer).template cast<float>();
     auto& heads = layers.emplace_back();
     for (std::size_t head = 0; head < model.maps().size(); ++head) {
       heads.push_back(std::visit(
@@ -246,9 +246,7 @@ Transformer sequence_training(nb::handle sequences, const nb::list& maps, traini
   Transformer result{
       {.initial = training.initial(initial_scale), .gradient = training.gradient(), .decays = training.decays()}};
   result.features = stream.features;
-  result.parts = [training](Parameters at) {
-    return parts_of(training.model().layout(), training::sequence_part_names, at);
-  };
+  result.parts = [training](Parameters at) { return parts_of(training.model().layout(), at); };
   result.trained_numbers = [training](Parameters at) { return numbers_of_maps(training.model(), at); };
   result.output_bound = [training](Parameters at, int output) {
     return training::output_bound(training.model().layout(), at, output);
@@ -279,7 +277,7 @@ Transformer reasoning_training(const training::ReasoningShape& shape,
   const training::ReasoningTraining<Map> training(shape, map_of_step, batches);
   Transformer result{
       {.initial = training.initial(initial_stddev), .gradient = training.gradient(), .decays = training.decays()}};
-  result.parts = [training](Parameters at) { return parts_of(training.layout(), training::reasoning_part_names, at); };
+  result.parts = [training](Parameters at) { return parts_of(training.layout(), at); };
   result.measure = [training](Parameters at, I step) { return training.measure(at, step); };
   result.trained = training.trained();
   result.held_out = training.held_out();

@@ -22,9 +22,9 @@ using incontext::training::LearnedMap;
 using incontext::training::SequenceExamples;
 using incontext::training::SequenceLayout;
 using incontext::training::SequenceLoss;
-using incontext::training::SequencePart;
 using incontext::training::SequenceShape;
 using incontext::training::SequenceTransformer;
+using incontext::training::TransformerPart;
 using Map = LearnedMap<incontext::scoring::Softmax<double>>;
 
 constexpr double temperature = 1.7;
@@ -64,17 +64,18 @@ class TorchTransformer {
 
   Tensor loss(SequenceLoss kind, const SequenceExamples<double>& examples) const {
     const SequenceShape& shape = layout_.shape();
-    Tensor x = at::matmul(part(SequencePart::embedding), tensor_of(examples.features));
+    Tensor x = at::matmul(part(TransformerPart::embedding), tensor_of(examples.features));
     for (int i = 0; i < shape.layers; ++i) {
-      x = x + at::matmul(part(SequencePart::output, i),
-                         attended(normalized(x, SequencePart::attention_norm_gain, i), i, examples.length));
+      x = x + at::matmul(part(TransformerPart::output, i),
+                         attended(normalized(x, TransformerPart::attention_norm_gain, i), i, examples.length));
       if (shape.hidden == 0) continue;
-      const Tensor z = normalized(x, SequencePart::mlp_norm_gain, i);
-      const Tensor hidden = at::relu(at::matmul(part(SequencePart::mlp_in, i), z) + part(SequencePart::mlp_in_bias, i));
-      x = x + at::matmul(part(SequencePart::mlp_out, i), hidden) + part(SequencePart::mlp_out_bias, i);
+      const Tensor z = normalized(x, TransformerPart::mlp_norm_gain, i);
+      const Tensor hidden =
+          at::relu(at::matmul(part(TransformerPart::mlp_in, i), z) + part(TransformerPart::mlp_in_bias, i));
+      x = x + at::matmul(part(TransformerPart::mlp_out, i), hidden) + part(TransformerPart::mlp_out_bias, i);
     }
-    const Tensor y = at::matmul(part(SequencePart::head), normalized(x, SequencePart::final_norm_gain, 0)) +
-                     part(SequencePart::head_bias);
+    const Tensor y = at::matmul(part(TransformerPart::head), normalized(x, TransformerPart::final_norm_gain, 0)) +
+                     part(TransformerPart::head_bias);
     const Tensor target = tensor_of(examples.targets), weights = tensor_of(examples.weights).squeeze(1);
     const Tensor each =
         kind == SequenceLoss::squared_error ? (y - target).square().sum(0) : at::logsumexp(y, 0) - (y * target).sum(0);
@@ -82,7 +83,7 @@ class TorchTransformer {
   }
 
  private:
-  Tensor part(SequencePart which, int layer = 0) const {
+  Tensor part(TransformerPart which, int layer = 0) const {
     for (const auto& at : layout_.places()) {
       if (at.part != which || at.layer != layer) continue;
       return parameters_.slice(0, at.first, at.first + at.size).view({layout_.columns(which), layout_.rows(which)}).t();
@@ -90,16 +91,16 @@ class TorchTransformer {
     throw std::logic_error("no such part");
   }
 
-  Tensor normalized(const Tensor& x, SequencePart gain, int layer) const {
+  Tensor normalized(const Tensor& x, TransformerPart gain, int layer) const {
     if (layout_.shape().norms == LayerNorms::none) return x;
-    const Tensor shift = part(SequencePart{static_cast<int>(gain) + 1}, layer);
+    const Tensor shift = part(TransformerPart{static_cast<int>(gain) + 1}, layer);
     return at::layer_norm(x.t(), {layout_.shape().width}, part(gain, layer).squeeze(1), shift.squeeze(1), 1e-5).t();
   }
 
   Tensor attended(const Tensor& z, int layer, std::int64_t length) const {
-    const Tensor queries = at::matmul(part(SequencePart::query, layer), z);
-    const Tensor keys = at::matmul(part(SequencePart::key, layer), z);
-    const Tensor values = at::matmul(part(SequencePart::value, layer), z);
+    const Tensor queries = at::matmul(part(TransformerPart::query, layer), z);
+    const Tensor keys = at::matmul(part(TransformerPart::key, layer), z);
+    const Tensor values = at::matmul(part(TransformerPart::value, layer), z);
     const Tensor hidden = at::ones({length, length}, at::kBool).tril(-1);  // rows: keys, columns: queries
     const std::int64_t width = layout_.shape().head_width();
     std::vector<Tensor> sequences;

@@ -20,19 +20,19 @@ TEST_CASE("no prompt takes an answer out of the range of the last layer norm, an
   const SequenceTransformer<Map> model(shape, Map{{1.7}});
   auto parameters = some_parameters<double>(model.layout());
   // Attention and the perceptron add nothing, so that the last norm reads the embedded token.
-  for (const auto part : {SequencePart::output, SequencePart::mlp_out, SequencePart::mlp_out_bias}) {
+  for (const auto part : {TransformerPart::output, TransformerPart::mlp_out, TransformerPart::mlp_out_bias}) {
     model.layout().part(parameters.data(), part).setZero();
   }
-  model.layout().part(parameters.data(), SequencePart::embedding).setIdentity();
+  model.layout().part(parameters.data(), TransformerPart::embedding).setIdentity();
   const auto bound = output_bound(model.layout(), std::span<const double>(parameters), 1);
   auto examples = some_examples<double>(shape, 50, 40);
   examples.features *= 1e3;
-  const regression::Vector<double> slopes =
+  const numerics::Vector<double> slopes =
       model.layout()
-          .part(parameters.data(), SequencePart::head)
+          .part(parameters.data(), TransformerPart::head)
           .row(1)
           .transpose()
-          .cwiseProduct(model.layout().part(parameters.data(), SequencePart::final_norm_gain).col(0));
+          .cwiseProduct(model.layout().part(parameters.data(), TransformerPart::final_norm_gain).col(0));
   examples.features.col(0) = 1e6 * slopes;  // the worst token of all
   examples.features.col(1) = -1e6 * slopes;
   const Matrix<double> outputs = model.outputs(std::span<const double>(parameters), examples);

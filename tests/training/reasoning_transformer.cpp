@@ -35,9 +35,9 @@ Parameters some_parameters(const ReasoningLayout& layout, double scale = 0.7) {
   std::mt19937_64 generator(11);
   std::normal_distribution<double> normal;
   Parameters parameters;
-  for (int i = 0; i < reasoning_parts; ++i) {
-    for (std::ptrdiff_t k = 0; k < layout.size(ReasoningPart{i}); ++k) {
-      parameters.push_back(static_cast<Number>((layout.is_gain(ReasoningPart{i}) ? 1 : 0) + scale * normal(generator)));
+  for (const auto& place : layout.places()) {
+    for (std::ptrdiff_t k = 0; k < place.size; ++k) {
+      parameters.push_back(static_cast<Number>((place.kind == PartKind::gain ? 1 : 0) + scale * normal(generator)));
     }
   }
   return parameters;
@@ -58,17 +58,17 @@ Number loss_of(const ReasoningLayout& layout, const Map& map, const Parameters& 
                const ReasoningExample& example) {
   using Column = std::vector<Number>;
   const ReasoningShape& shape = layout.shape();
-  const auto entry = [&](ReasoningPart part, int row, int column = 0) {
+  const auto entry = [&](TransformerPart part, int row, int column = 0) {
     return parameters[static_cast<std::size_t>(layout.first(part) + row + column * layout.rows(part))];
   };
-  const auto times = [&](ReasoningPart part, const Column& x) {
+  const auto times = [&](TransformerPart part, const Column& x) {
     Column y(static_cast<std::size_t>(layout.rows(part)), 0);
     for (std::size_t i = 0; i < y.size(); ++i) {
       for (std::size_t j = 0; j < x.size(); ++j) y[i] += entry(part, static_cast<int>(i), static_cast<int>(j)) * x[j];
     }
     return y;
   };
-  const auto norm = [&](const Column& x, ReasoningPart gain, ReasoningPart shift) {
+  const auto norm = [&](const Column& x, TransformerPart gain, TransformerPart shift) {
     Number mean = 0, square = 0;
     for (const Number v : x) mean += v / static_cast<Number>(x.size());
     for (const Number v : x) square += v * v / static_cast<Number>(x.size());
@@ -83,18 +83,18 @@ Number loss_of(const ReasoningLayout& layout, const Map& map, const Parameters& 
   for (int i = 0; i < shape.width; ++i) {
     for (int p = 0; p < 4; ++p) {
       tokens[static_cast<std::size_t>(p)][static_cast<std::size_t>(i)] =
-          entry(ReasoningPart::value_embedding, i, example.values[static_cast<std::size_t>(p)]) +
-          entry(ReasoningPart::position_embedding, i, p);
+          entry(TransformerPart::embedding, i, example.values[static_cast<std::size_t>(p)]) +
+          entry(TransformerPart::position_embedding, i, p);
     }
-    tokens[4][static_cast<std::size_t>(i)] = entry(ReasoningPart::class_token, i);
+    tokens[4][static_cast<std::size_t>(i)] = entry(TransformerPart::class_token, i);
   }
   std::vector<Column> keys, values;
   Column query;
   for (const Column& token : tokens) {
-    const Column z = norm(token, ReasoningPart::attention_norm_gain, ReasoningPart::attention_norm_shift);
-    keys.push_back(times(ReasoningPart::key, z));
-    values.push_back(times(ReasoningPart::value, z));
-    query = times(ReasoningPart::query, z);
+    const Column z = norm(token, TransformerPart::attention_norm_gain, TransformerPart::attention_norm_shift);
+    keys.push_back(times(TransformerPart::key, z));
+    values.push_back(times(TransformerPart::value, z));
+    query = times(TransformerPart::query, z);
   }
   Column heads(static_cast<std::size_t>(shape.width), 0);
   for (int h = 0; h < shape.heads; ++h) {
@@ -113,20 +113,20 @@ Number loss_of(const ReasoningLayout& layout, const Map& map, const Parameters& 
   const auto add = [&](const Column& more) {
     for (std::size_t i = 0; i < residual.size(); ++i) residual[i] += more[i];
   };
-  const auto add_bias = [&](Column& to, ReasoningPart bias) {
+  const auto add_bias = [&](Column& to, TransformerPart bias) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] += entry(bias, static_cast<int>(i));
   };
-  add(times(ReasoningPart::output, heads));
+  add(times(TransformerPart::output, heads));
   Column hidden =
-      times(ReasoningPart::mlp_in, norm(residual, ReasoningPart::mlp_norm_gain, ReasoningPart::mlp_norm_shift));
-  add_bias(hidden, ReasoningPart::mlp_in_bias);
+      times(TransformerPart::mlp_in, norm(residual, TransformerPart::mlp_norm_gain, TransformerPart::mlp_norm_shift));
+  add_bias(hidden, TransformerPart::mlp_in_bias);
   for (Number& v : hidden) v = std::max(v, Number(0));
-  Column out = times(ReasoningPart::mlp_out, hidden);
-  add_bias(out, ReasoningPart::mlp_out_bias);
+  Column out = times(TransformerPart::mlp_out, hidden);
+  add_bias(out, TransformerPart::mlp_out_bias);
   add(out);
   Column logits =
-      times(ReasoningPart::head, norm(residual, ReasoningPart::final_norm_gain, ReasoningPart::final_norm_shift));
-  add_bias(logits, ReasoningPart::head_bias);
+      times(TransformerPart::head, norm(residual, TransformerPart::final_norm_gain, TransformerPart::final_norm_shift));
+  add_bias(logits, TransformerPart::head_bias);
   Number total = 0;
   for (const Number v : logits) total += std::exp(v);
   const auto surprise = [&](std::int32_t answer) { return std::log(total) - logits[static_cast<std::size_t>(answer)]; };
@@ -143,9 +143,9 @@ Worst gradient_error(const Map& map, Number sign = 1) {
   const auto loss = [&] { return reasoning_gradient(layout, map, std::span<const Number>(parameters), examples).loss; };
   const auto gradient = reasoning_gradient(layout, map, std::span<const Number>(parameters), examples).gradient;
   Worst worst;
-  for (int i = 0; i < reasoning_parts; ++i) {
-    const auto first = static_cast<std::size_t>(layout.first(ReasoningPart{i}));
-    const auto last = first + static_cast<std::size_t>(layout.size(ReasoningPart{i}));
+  for (const auto& place : layout.places()) {
+    const auto first = static_cast<std::size_t>(place.first);
+    const auto last = first + static_cast<std::size_t>(place.size);
     Number largest = 0, error = 0;
     for (std::size_t k = first; k < last; ++k) {
       largest = std::max(largest, std::abs(gradient[k]));
@@ -162,7 +162,7 @@ Worst gradient_error(const Map& map, Number sign = 1) {
       parameters[k] = center;
       error = std::max(error, std::abs(difference / (12 * step) - sign * gradient[k]));
     }
-    worst.add(static_cast<double>(error / largest), reasoning_part_names[static_cast<std::size_t>(i)]);
+    worst.add(static_cast<double>(error / largest), transformer_part_names[static_cast<std::size_t>(place.part)]);
   }
   return worst;
 }
@@ -228,9 +228,8 @@ TEST_CASE("float and double gradients of a reasoning transformer are long double
 TEST_CASE("before training the loss is that of a guess, and equal scores are attended to alike", "[training]") {
   const ReasoningLayout layout({.largest_value = 10, .width = 8, .heads = 2, .hidden = 4});
   std::vector<double> parameters(static_cast<std::size_t>(layout.size()), 0.0);
-  for (int i = 0; i < reasoning_parts; ++i) {
-    if (!layout.is_gain(ReasoningPart{i})) continue;
-    for (double& gain : layout.part(parameters.data(), ReasoningPart{i}).reshaped()) gain = 1;
+  for (const auto& place : layout.places()) {
+    if (place.kind == PartKind::gain) layout.part(parameters.data(), place.part).setOnes();
   }
   const std::vector<ReasoningExample> examples{reasoning_example(10, 1234), reasoning_example(10, 77)};
   const auto at =
@@ -259,13 +258,13 @@ TEST_CASE("weight decay acts on the matrices of a reasoning transformer", "[trai
   const ReasoningLayout layout(reasoning::small_shape);
   const auto decays = layout.decays();
   REQUIRE(std::ssize(decays) == layout.size());
-  const auto at = [&](ReasoningPart part) { return decays[static_cast<std::size_t>(layout.first(part))]; };
-  CHECK(at(ReasoningPart::query));
-  CHECK(at(ReasoningPart::mlp_out));
-  CHECK(at(ReasoningPart::value_embedding));
-  CHECK_FALSE(at(ReasoningPart::class_token));
-  CHECK_FALSE(at(ReasoningPart::mlp_in_bias));
-  CHECK_FALSE(at(ReasoningPart::final_norm_gain));
+  const auto at = [&](TransformerPart part) { return decays[static_cast<std::size_t>(layout.first(part))]; };
+  CHECK(at(TransformerPart::query));
+  CHECK(at(TransformerPart::mlp_out));
+  CHECK(at(TransformerPart::embedding));
+  CHECK_FALSE(at(TransformerPart::class_token));
+  CHECK_FALSE(at(TransformerPart::mlp_in_bias));
+  CHECK_FALSE(at(TransformerPart::final_norm_gain));
 }
 
 TEST_CASE("a reasoning transformer refuses what it cannot be, by name", "[training]") {
@@ -290,7 +289,7 @@ TEST_CASE("a reasoning transformer refuses what it cannot be, by name", "[traini
 TEST_CASE("the standard error of a reasoning loss is right where the losses hardly differ", "[training]") {
   const ReasoningLayout layout(reasoning::small_shape);
   std::vector<double> parameters(static_cast<std::size_t>(layout.size()), 0.0);
-  auto bias = layout.part(parameters.data(), ReasoningPart::head_bias);
+  auto bias = layout.part(parameters.data(), TransformerPart::head_bias);
   for (Eigen::Index value = 0; value < bias.size(); ++value) {
     bias(value) = value == 0 ? 1e9 : static_cast<double>(value);  // the answer is 0, and never right
   }

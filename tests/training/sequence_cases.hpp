@@ -79,7 +79,7 @@ Worst gradient_error(const SequenceShape& shape, std::vector<Map> maps, Sequence
       error = std::max(error, T(abs(T(difference / (T(12) * step) - T(factor) * gradient[k]))));
     }
     if (at.size > 0)
-      worst.add(static_cast<double>(T(error / largest)), sequence_part_names[static_cast<std::size_t>(at.part)]);
+      worst.add(static_cast<double>(T(error / largest)), transformer_part_names[static_cast<std::size_t>(at.part)]);
   }
   return worst;
 }

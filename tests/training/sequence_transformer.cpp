@@ -68,8 +68,8 @@ TEST_CASE("heads of one layer may have different maps, and a map may be chosen a
   CHECK(by(chosen) == by(fixed));
 }
 
-/// The same block by other code: the reasoning transformer's values and positions are features, and its class token is
-/// the last of five.
+/// The same attention by other code: the reasoning transformer's values and positions are features, and its class token
+/// is the last of five.
 TEST_CASE("a sequence transformer of one-hot tokens is the reasoning transformer", "[training]") {
   const ReasoningShape other_shape{.largest_value = 2, .width = 6, .heads = 2, .hidden = 5};
   const ReasoningLayout other(other_shape);
@@ -80,29 +80,17 @@ TEST_CASE("a sequence transformer of one-hot tokens is the reasoning transformer
   const auto parameters = some_parameters<Number>(layout);
   std::vector<Number> others(static_cast<std::size_t>(other.size()));
   // Every part of either, side by side.
-  const auto embedding = layout.part(parameters.data(), SequencePart::embedding);
-  other.part(others.data(), ReasoningPart::value_embedding) = embedding.leftCols(values);
-  other.part(others.data(), ReasoningPart::position_embedding) = embedding.middleCols(values, 4);
-  other.part(others.data(), ReasoningPart::class_token) = embedding.col(class_feature);
-  const std::vector<std::pair<ReasoningPart, SequencePart>> pairs{
-      {ReasoningPart::attention_norm_gain, SequencePart::attention_norm_gain},
-      {ReasoningPart::attention_norm_shift, SequencePart::attention_norm_shift},
-      {ReasoningPart::query, SequencePart::query},
-      {ReasoningPart::key, SequencePart::key},
-      {ReasoningPart::value, SequencePart::value},
-      {ReasoningPart::output, SequencePart::output},
-      {ReasoningPart::mlp_norm_gain, SequencePart::mlp_norm_gain},
-      {ReasoningPart::mlp_norm_shift, SequencePart::mlp_norm_shift},
-      {ReasoningPart::mlp_in, SequencePart::mlp_in},
-      {ReasoningPart::mlp_in_bias, SequencePart::mlp_in_bias},
-      {ReasoningPart::mlp_out, SequencePart::mlp_out},
-      {ReasoningPart::mlp_out_bias, SequencePart::mlp_out_bias},
-      {ReasoningPart::final_norm_gain, SequencePart::final_norm_gain},
-      {ReasoningPart::final_norm_shift, SequencePart::final_norm_shift},
-      {ReasoningPart::head, SequencePart::head},
-      {ReasoningPart::head_bias, SequencePart::head_bias}};
-  for (const auto& [from, to] : pairs) {
-    other.part(others.data(), from) = layout.part(parameters.data(), to);
+  const auto embedding = layout.part(parameters.data(), TransformerPart::embedding);
+  other.part(others.data(), TransformerPart::embedding) = embedding.leftCols(values);
+  other.part(others.data(), TransformerPart::position_embedding) = embedding.middleCols(values, 4);
+  other.part(others.data(), TransformerPart::class_token) = embedding.col(class_feature);
+  std::vector<TransformerPart> shared;
+  for (const auto& place : layout.places()) {
+    if (place.size > 0 && place.part != TransformerPart::embedding) shared.push_back(place.part);
+  }
+  REQUIRE(shared.size() == 16);
+  for (const TransformerPart part : shared) {
+    other.part(others.data(), part) = layout.part(parameters.data(), part);
   }
   const std::vector<ReasoningExample> reasoning{
       reasoning_example(2, 17), reasoning_example(2, 70), {.values = {2, 0, 1, 2}, .chance_of_c = 0.3}};
@@ -129,16 +117,16 @@ TEST_CASE("a sequence transformer of one-hot tokens is the reasoning transformer
     return static_cast<double>((own - theirs).cwiseAbs().maxCoeff() / theirs.cwiseAbs().maxCoeff());
   };
   Worst worst;
-  for (const auto& [from, to] : pairs) {
-    worst.add(distance(layout.part(at.gradient.data(), to), other.part(expected.gradient.data(), from)),
-              sequence_part_names[static_cast<std::size_t>(to)]);
+  for (const TransformerPart part : shared) {
+    worst.add(distance(layout.part(at.gradient.data(), part), other.part(expected.gradient.data(), part)),
+              transformer_part_names[static_cast<std::size_t>(part)]);
   }
-  const auto by_embedding = layout.part(at.gradient.data(), SequencePart::embedding);
+  const auto by_embedding = layout.part(at.gradient.data(), TransformerPart::embedding);
+  worst.add(distance(by_embedding.leftCols(values), other.part(expected.gradient.data(), TransformerPart::embedding)),
+            "values");
   worst.add(
-      distance(by_embedding.leftCols(values), other.part(expected.gradient.data(), ReasoningPart::value_embedding)),
-      "values");
-  worst.add(distance(by_embedding.col(class_feature), other.part(expected.gradient.data(), ReasoningPart::class_token)),
-            "class token");
+      distance(by_embedding.col(class_feature), other.part(expected.gradient.data(), TransformerPart::class_token)),
+      "class token");
   CHECK(worst <= 1e-15);
 }
 
@@ -186,9 +174,9 @@ TEST_CASE("attention without norms and with scores blind to a feature is linear 
   const SequenceTransformer model(shape, LearnedMap<scoring::Softmax<double>>{{1.7}});
   auto parameters = some_parameters<double>(model.layout());
   auto examples = some_examples<double>(shape, 6, 2);
-  for (const auto part : {SequencePart::query, SequencePart::key}) {  // scores read the other two features alone
+  for (const auto part : {TransformerPart::query, TransformerPart::key}) {  // scores read the other two features alone
     auto own = model.layout().part(parameters.data(), part);
-    const auto label = model.layout().part(parameters.data(), SequencePart::embedding).col(2).eval();
+    const auto label = model.layout().part(parameters.data(), TransformerPart::embedding).col(2).eval();
     own -= (own * label) * label.transpose() / label.squaredNorm();
   }
   const auto at = [&](double scale) {

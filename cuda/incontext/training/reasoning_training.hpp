@@ -22,6 +22,7 @@
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/training/detail/host_device.hpp"
+#include "incontext/training/detail/initial_parameters.hpp"
 #include "incontext/training/reasoning_measurement.hpp"
 #include "incontext/training/reasoning_task.hpp"
 #include "incontext/training/reasoning_transformer.hpp"
@@ -141,20 +142,9 @@ class ReasoningTraining {
   /// 1 / sqrt(width); smaller ones start with smaller scores.
   [[nodiscard]] std::vector<double> initial(double stddev = 0.125) const {
     require_positive("training::ReasoningTraining::initial", "stddev", stddev);
-    using training::ReasoningPart;
-    std::vector<double> parameters(static_cast<std::size_t>(layout_.size()));
-    const random::LaneStream<1> stream({batches_.seed, 0}, random::TrainingStream::initial_weights);
-    simulate::draw_normals(simulate::LaneArray<double, 1>{parameters.data(), 1}, stream, 0, layout_.size());
-    for (int i = 0; i < training::reasoning_parts; ++i) {
-      const ReasoningPart which{i};
-      auto part = layout_.part(parameters.data(), which);
-      if (layout_.place(which).kind == training::PartKind::matrix || which == ReasoningPart::class_token) {
-        part *= stddev;
-      } else {
-        part.setConstant(layout_.is_gain(which) ? 1 : 0);
-      }
-    }
-    return parameters;
+    return detail::initial_parameters(layout_, batches_.seed, [&](const TransformerLayout::Place& at) {
+      return at.kind == PartKind::matrix || at.part == TransformerPart::class_token ? stddev : 0;
+    });
   }
 
   /// Loss, accuracy and gradient of the batch of a step.
@@ -190,9 +180,9 @@ class ReasoningTraining {
                                           .entropy = {trained.entropy.begin(), trained.entropy.end()}};
     if (trained.gradient.empty()) return result;
     const std::vector<double> gradient(trained.gradient.begin(), trained.gradient.end());
-    result.query_gradient = part(gradient, training::ReasoningPart::query).norm();
-    result.key_gradient = part(gradient, training::ReasoningPart::key).norm();
-    result.value_gradient = part(gradient, training::ReasoningPart::value).norm();
+    result.query_gradient = part(gradient, training::TransformerPart::query).norm();
+    result.key_gradient = part(gradient, training::TransformerPart::key).norm();
+    result.value_gradient = part(gradient, training::TransformerPart::value).norm();
     return result;
   }
 
@@ -203,14 +193,14 @@ class ReasoningTraining {
   using Memory = std::vector<Sums>;
   using System = simulate::detail::HostSystem;
 
-  [[nodiscard]] auto part(const std::vector<double>& numbers, training::ReasoningPart which) const {
+  [[nodiscard]] auto part(const std::vector<double>& numbers, training::TransformerPart which) const {
     return layout_.part(numbers.data(), which);
   }
 
   void match(std::vector<double>& gradient) const {
-    using training::ReasoningPart;
-    const double length = part(std::as_const(gradient), ReasoningPart::value).norm();
-    for (const ReasoningPart which : {ReasoningPart::query, ReasoningPart::key}) {
+    using training::TransformerPart;
+    const double length = part(std::as_const(gradient), TransformerPart::value).norm();
+    for (const TransformerPart which : {TransformerPart::query, TransformerPart::key}) {
       auto own = layout_.part(gradient.data(), which);
       if (const double norm = own.norm(); norm > 0) own *= length / norm;
     }

@@ -22,6 +22,7 @@
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/training/detail/host_device.hpp"
+#include "incontext/training/detail/initial_parameters.hpp"
 #include "incontext/training/sequence_transformer.hpp"
 #include "incontext/training/trainer.hpp"
 
@@ -118,19 +119,9 @@ class SequenceTraining {
   /// Independent normal numbers of variance scale^2 / columns in the matrices, gains 1, all else 0.
   [[nodiscard]] std::vector<double> initial(double scale = 1) const {
     require_positive("training::SequenceTraining::initial", "scale", scale);
-    const training::SequenceLayout& layout = model_.layout();
-    std::vector<double> parameters(static_cast<std::size_t>(layout.size()));
-    const random::LaneStream<1> stream({batches_.seed, 0}, random::TrainingStream::initial_weights);
-    simulate::draw_normals(simulate::LaneArray<double, 1>{parameters.data(), 1}, stream, 0, layout.size());
-    for (const auto& at : layout.places()) {
-      auto part = layout.part(parameters.data(), at.part, at.layer);
-      if (at.kind == training::PartKind::matrix) {
-        part *= scale / std::sqrt(static_cast<double>(std::max<Eigen::Index>(at.columns, 1)));
-      } else {
-        part.setConstant(at.kind == training::PartKind::gain ? 1 : 0);
-      }
-    }
-    return parameters;
+    return detail::initial_parameters(model_.layout(), batches_.seed, [&](const TransformerLayout::Place& at) {
+      return at.kind == PartKind::matrix && at.columns > 0 ? scale / std::sqrt(static_cast<double>(at.columns)) : 0;
+    });
   }
 
   /// Loss, accuracy and gradient of the batch of a step. The function and its copies share memory: one call at a time.

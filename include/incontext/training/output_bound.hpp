@@ -54,14 +54,15 @@ OutputBound<T> output_bound(const SequenceLayout& layout, std::span<const T> par
   require_same_size(where, "parameters", std::ssize(parameters), layout.size());
   require_at_least(where, "output", output, 0);
   if (output >= shape.outputs) throw_invalid_argument(where, "output is too large", output, "less than outputs");
-  const auto part = [&](SequencePart which) { return layout.part(parameters.data(), which); };
-  const numerics::Vector<T> head = part(SequencePart::head).row(output).transpose();
-  numerics::Vector<T> slopes = head.cwiseProduct(part(SequencePart::final_norm_gain).col(0));
+  const auto part = [&](TransformerPart which) { return layout.part(parameters.data(), which); };
+  const numerics::Vector<T> head = part(TransformerPart::head).row(output).transpose();
+  numerics::Vector<T> slopes = head.cwiseProduct(part(TransformerPart::final_norm_gain).col(0));
   const auto width = static_cast<T>(static_cast<double>(shape.width));
   const T mean = slopes.sum() / width;
   slopes.array() -= mean;
-  return {.center = head.dot(part(SequencePart::final_norm_shift).col(0)) + part(SequencePart::head_bias)(output, 0),
-          .radius = sqrt(T(width * slopes.squaredNorm()))};
+  return {
+      .center = head.dot(part(TransformerPart::final_norm_shift).col(0)) + part(TransformerPart::head_bias)(output, 0),
+      .radius = sqrt(T(width * slopes.squaredNorm()))};
 }
 
 }  // namespace incontext::training

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <array>
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/training/parameter_layout.hpp"
+#include "incontext/training/transformer_parts.hpp"
 
 namespace incontext::training {
 
@@ -46,86 +45,27 @@ inline void validate(const ReasoningShape& shape) {
   }
 }
 
-/// The parts of the parameters of a reasoning transformer, in the order in which they are stored. The parts up to
-/// `output` act on the distinct tokens alone, the others on every example.
-enum class ReasoningPart {
-  value_embedding,
-  position_embedding,
-  attention_norm_gain,
-  attention_norm_shift,
-  query,
-  key,
-  value,
-  output,
-  class_token,
-  mlp_norm_gain,
-  mlp_norm_shift,
-  mlp_in,
-  mlp_in_bias,
-  mlp_out,
-  mlp_out_bias,
-  final_norm_gain,
-  final_norm_shift,
-  head,
-  head_bias
-};
-
-/// Every part's name, in order.
-inline constexpr std::array reasoning_part_names{"value_embedding",
-                                                 "position_embedding",
-                                                 "attention_norm_gain",
-                                                 "attention_norm_shift",
-                                                 "query",
-                                                 "key",
-                                                 "value",
-                                                 "output",
-                                                 "class_token",
-                                                 "mlp_norm_gain",
-                                                 "mlp_norm_shift",
-                                                 "mlp_in",
-                                                 "mlp_in_bias",
-                                                 "mlp_out",
-                                                 "mlp_out_bias",
-                                                 "final_norm_gain",
-                                                 "final_norm_shift",
-                                                 "head",
-                                                 "head_bias"};
-
-/// The number of parts.
-inline constexpr int reasoning_parts = static_cast<int>(reasoning_part_names.size());
-
 /// The parts of a reasoning transformer in the one vector of its parameters. Matrices map columns, x -> W x. The class
 /// token does not decay, nor do gains, shifts and biases.
 ///
 ///     const training::ReasoningLayout layout({.width = 32});
 ///     std::vector<double> parameters(static_cast<std::size_t>(layout.size()));
-///     auto query = layout.part(parameters.data(), training::ReasoningPart::query);   // 32 x 32, in place
+///     auto query = layout.part(parameters.data(), training::TransformerPart::query);   // 32 x 32, in place
 ///
 /// Shapes    embeddings: width x values and width x 4; query, key, value, output: width x width; mlp_in: hidden x
 ///           width; mlp_out: width x hidden; head: values x width; all others: columns.
 /// Errors    as validate.
-class ReasoningLayout : public ParameterLayout<ReasoningPart> {
+class ReasoningLayout : public TransformerLayout {
  public:
   explicit ReasoningLayout(const ReasoningShape& shape) : shape_(shape) {
     validate(shape);
-    using enum ReasoningPart;
-    const int width = shape.width, hidden = shape.hidden, values = shape.values();
-    add(value_embedding, 0, width, values, PartKind::matrix);
-    add(position_embedding, 0, width, ReasoningShape::positions, PartKind::matrix);
-    add(attention_norm_gain, 0, width, 1, PartKind::gain);
-    add(attention_norm_shift, 0, width, 1);
-    for (const ReasoningPart part : {query, key, value, output}) add(part, 0, width, width, PartKind::matrix);
-    add(class_token, 0, width, 1);
-    add(mlp_norm_gain, 0, width, 1, PartKind::gain);
-    add(mlp_norm_shift, 0, width, 1);
-    add(mlp_in, 0, hidden, width, PartKind::matrix);
-    add(mlp_in_bias, 0, hidden, 1);
-    add(mlp_out, 0, width, hidden, PartKind::matrix);
-    add(mlp_out_bias, 0, width, 1);
-    add(final_norm_gain, 0, width, 1, PartKind::gain);
-    add(final_norm_shift, 0, width, 1);
-    add(head, 0, values, width, PartKind::matrix);
-    add(head_bias, 0, values, 1);
+    const int width = shape.width;
+    add(TransformerPart::embedding, 0, width, shape.values(), PartKind::matrix);
+    add(TransformerPart::position_embedding, 0, width, ReasoningShape::positions, PartKind::matrix);
+    add_attention(0, width, true);
+    add(TransformerPart::class_token, 0, width, 1);
+    add_mlp(0, width, shape.hidden, true);
+    add_read_out(width, shape.values(), true);
   }
 
   [[nodiscard]] const ReasoningShape& shape() const { return shape_; }

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <array>
 #include <string_view>
 
 #include "incontext/core/contracts.hpp"
-#include "incontext/training/parameter_layout.hpp"
+#include "incontext/training/transformer_parts.hpp"
 
 namespace incontext::training {
 
@@ -45,83 +44,28 @@ inline void validate(const SequenceShape& shape) {
   }
 }
 
-/// The parts of the parameters of a sequence transformer. Every layer has its own parts attention_norm_gain to
-/// mlp_out_bias.
-enum class SequencePart {
-  embedding,
-  attention_norm_gain,
-  attention_norm_shift,
-  query,
-  key,
-  value,
-  output,
-  map,
-  mlp_norm_gain,
-  mlp_norm_shift,
-  mlp_in,
-  mlp_in_bias,
-  mlp_out,
-  mlp_out_bias,
-  final_norm_gain,
-  final_norm_shift,
-  head,
-  head_bias
-};
-
-/// Every part's name, in order.
-inline constexpr std::array sequence_part_names{"embedding",
-                                                "attention_norm_gain",
-                                                "attention_norm_shift",
-                                                "query",
-                                                "key",
-                                                "value",
-                                                "output",
-                                                "map",
-                                                "mlp_norm_gain",
-                                                "mlp_norm_shift",
-                                                "mlp_in",
-                                                "mlp_in_bias",
-                                                "mlp_out",
-                                                "mlp_out_bias",
-                                                "final_norm_gain",
-                                                "final_norm_shift",
-                                                "head",
-                                                "head_bias"};
-
 /// The parts of a sequence transformer in the one vector of its parameters. Matrices map columns, x -> W x. Gains,
 /// shifts, biases and the maps' own numbers do not decay. A part that a shape does not have has no columns.
 ///
 ///     const training::SequenceLayout layout({.features = 3, .width = 16, .layers = 2});
 ///     std::vector<double> parameters(static_cast<std::size_t>(layout.size()));
-///     auto query = layout.part(parameters.data(), training::SequencePart::query, 1);   // 16 x 16, in place
+///     auto query = layout.part(parameters.data(), training::TransformerPart::query, 1);   // 16 x 16, in place
 ///
 /// Shapes    embedding: width x features; query, key, value, output: width x width; map: map_parameters x heads;
 ///           mlp_in: hidden x width; mlp_out: width x hidden; head: outputs x width; all others: columns.
 /// Errors    as validate.
-class SequenceLayout : public ParameterLayout<SequencePart> {
+class SequenceLayout : public TransformerLayout {
  public:
   explicit SequenceLayout(const SequenceShape& shape) : shape_(shape) {
     validate(shape);
-    using enum SequencePart;
-    const int width = shape.width, hidden = shape.hidden;
-    const int norms = shape.norms == LayerNorms::first ? 1 : 0, has_mlp = hidden > 0 ? 1 : 0;
-    add(embedding, 0, width, shape.features, PartKind::matrix);
+    const bool has_norms = shape.norms == LayerNorms::first;
+    add(TransformerPart::embedding, 0, shape.width, shape.features, PartKind::matrix);
     for (int layer = 0; layer < shape.layers; ++layer) {
-      add(attention_norm_gain, layer, width, norms, PartKind::gain);
-      add(attention_norm_shift, layer, width, norms);
-      for (const SequencePart part : {query, key, value, output}) add(part, layer, width, width, PartKind::matrix);
-      add(map, layer, shape.map_parameters, shape.heads);
-      add(mlp_norm_gain, layer, width, norms * has_mlp, PartKind::gain);
-      add(mlp_norm_shift, layer, width, norms * has_mlp);
-      add(mlp_in, layer, hidden, width, PartKind::matrix);
-      add(mlp_in_bias, layer, hidden, 1);
-      add(mlp_out, layer, width, hidden, PartKind::matrix);
-      add(mlp_out_bias, layer, width, has_mlp);
+      add_attention(layer, shape.width, has_norms);
+      add(TransformerPart::map, layer, shape.map_parameters, shape.heads);
+      add_mlp(layer, shape.width, shape.hidden, has_norms);
     }
-    add(final_norm_gain, 0, width, norms, PartKind::gain);
-    add(final_norm_shift, 0, width, norms);
-    add(head, 0, shape.outputs, width, PartKind::matrix);
-    add(head_bias, 0, shape.outputs, 1);
+    add_read_out(shape.width, shape.outputs, has_norms);
   }
 
   [[nodiscard]] const SequenceShape& shape() const { return shape_; }

@@ -27,8 +27,8 @@ namespace reasoning_training {
 using training::GradientScaling;
 using training::ReasoningAnswers;
 using training::ReasoningBatches;
-using training::ReasoningPart;
 using training::ReasoningTraining;
+using training::TransformerPart;
 
 constexpr training::ReasoningShape small_shape{.largest_value = 4, .width = 16, .heads = 2, .hidden = 32};
 
@@ -43,7 +43,7 @@ std::int64_t number_of(const training::ReasoningExample& example, int largest_va
   return number;
 }
 
-double norm_of(const training::ReasoningLayout& layout, const std::vector<double>& gradient, ReasoningPart part) {
+double norm_of(const training::ReasoningLayout& layout, const std::vector<double>& gradient, TransformerPart part) {
   return layout.part(gradient.data(), part).norm();
 }
 
@@ -106,13 +106,13 @@ TEST_CASE("matched gradients of queries and keys have the length of the values'"
   const std::vector<double> parameters = plain.initial(0.1);
   const auto before = plain.gradient()(parameters, 0).gradient, after = matched.gradient()(parameters, 0).gradient;
   const auto& layout = plain.layout();
-  const double value = norm_of(layout, before, ReasoningPart::value);
-  CHECK(norm_of(layout, before, ReasoningPart::query) < 0.5 * value);  // there is something to match
-  CHECK(std::abs(norm_of(layout, after, ReasoningPart::query) / value - 1) <= 1e-12);
-  CHECK(std::abs(norm_of(layout, after, ReasoningPart::key) / value - 1) <= 1e-12);
-  CHECK(layout.part(after.data(), ReasoningPart::mlp_in) == layout.part(before.data(), ReasoningPart::mlp_in));
+  const double value = norm_of(layout, before, TransformerPart::value);
+  CHECK(norm_of(layout, before, TransformerPart::query) < 0.5 * value);  // there is something to match
+  CHECK(std::abs(norm_of(layout, after, TransformerPart::query) / value - 1) <= 1e-12);
+  CHECK(std::abs(norm_of(layout, after, TransformerPart::key) / value - 1) <= 1e-12);
+  CHECK(layout.part(after.data(), TransformerPart::mlp_in) == layout.part(before.data(), TransformerPart::mlp_in));
   const auto measured = matched.measure(parameters, 0);
-  CHECK(std::abs(measured.query_gradient - norm_of(layout, before, ReasoningPart::query)) <= 1e-15);
+  CHECK(std::abs(measured.query_gradient - norm_of(layout, before, TransformerPart::query)) <= 1e-15);
   CHECK(std::abs(measured.value_gradient - value) <= 1e-15);
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("a constant factor on a gradient changes nothing under Adam", "[traini
     const training::GradientFunction scaled = [factor, own = training.gradient(), &training](std::span<const double> at,
                                                                                              std::int64_t step) {
       auto batch = own(at, step);
-      training.layout().part(batch.gradient.data(), ReasoningPart::query) *= factor;
+      training.layout().part(batch.gradient.data(), TransformerPart::query) *= factor;
       return batch;
     };
     training::Trainer trainer(training.initial(0.3), scaled, {.adam = {.epsilon = 1e-30}, .rate = {.peak = 1e-3}},

@@ -119,15 +119,15 @@ TEST_CASE("initial weights have the scale of their fan-in, gains are 1, the rest
       affine_training<float>({.features = affine_features, .width = 64, .heads = 4, .hidden = 128}, {.seed = 3});
   const auto& layout = training.model().layout();
   const auto parameters = training.initial(2);
-  const auto part = [&](training::SequencePart which) { return layout.part(parameters.data(), which); };
-  const auto stddev = [&](training::SequencePart which) {
+  const auto part = [&](training::TransformerPart which) { return layout.part(parameters.data(), which); };
+  const auto stddev = [&](training::TransformerPart which) {
     return std::sqrt(part(which).squaredNorm() / static_cast<double>(part(which).size()));
   };
-  CHECK(std::abs(stddev(training::SequencePart::query) - 2.0 / 8) < 0.02);
-  CHECK(std::abs(stddev(training::SequencePart::mlp_out) - 2 / std::sqrt(128.0)) < 0.02);
-  CHECK(part(training::SequencePart::final_norm_gain).isOnes());
-  CHECK(part(training::SequencePart::mlp_in_bias).isZero());
-  CHECK(part(training::SequencePart::map).isZero());
+  CHECK(std::abs(stddev(training::TransformerPart::query) - 2.0 / 8) < 0.02);
+  CHECK(std::abs(stddev(training::TransformerPart::mlp_out) - 2 / std::sqrt(128.0)) < 0.02);
+  CHECK(part(training::TransformerPart::final_norm_gain).isOnes());
+  CHECK(part(training::TransformerPart::mlp_in_bias).isZero());
+  CHECK(part(training::TransformerPart::map).isZero());
 }
 
 TEST_CASE("threads and interruptions do not change a bit of a run on sequences", "[training]") {

@@ -14,7 +14,7 @@ using numerics::Vector;
 /// What is added to the variance, as in PyTorch.
 inline constexpr double layer_norm_epsilon = 1e-5;
 
-/// Layer norm of every column, and what its derivative needs.
+/// Layer norm of every column, and what its derivative needs. A gain without columns stands for no norm: y = x.
 ///
 /// \f[ h = \frac{x - \bar x}{\sqrt{\mathrm{var}(x) + \epsilon}},\qquad y = \gamma \odot h + \beta \f]
 ///
@@ -27,6 +27,10 @@ struct LayerNorm {
   template <class Parameters>
   void apply(const Matrix<T>& columns, const Parameters& gain, const Parameters& shift, Matrix<T>& out) {
     using std::sqrt;
+    if (gain.cols() == 0) {
+      out = columns;
+      return;
+    }
     const auto width = static_cast<T>(columns.rows());
     normalized.resize(columns.rows(), columns.cols());
     inverse_deviation.resize(columns.cols());
@@ -48,6 +52,7 @@ struct LayerNorm {
   template <class Parameters, class Gradients>
   void pull_back(const Parameters& gain, Gradients&& gain_gradient, Gradients&& shift_gradient,
                  Matrix<T>& gradient) const {
+    if (gain.cols() == 0) return;
     const auto width = static_cast<T>(gradient.rows());
     for (Eigen::Index j = 0; j < gradient.cols(); ++j) {
       auto u = gradient.col(j);

@@ -11,9 +11,9 @@
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
-#include "incontext/training/detail/layer_norm.hpp"
 #include "incontext/training/detail/reasoning_sums.hpp"
 #include "incontext/training/detail/token_tables.hpp"
+#include "incontext/training/detail/transformer_block.hpp"
 #include "incontext/training/reasoning_layout.hpp"
 #include "incontext/training/reasoning_task.hpp"
 
@@ -66,21 +66,13 @@ template <Real T, scoring::Scoring Map>
 class ReasoningPass {
  public:
   ReasoningPass(const TokenTables<T>& tables, const Map& map, std::span<const ReasoningExample> examples)
-      : tables_(tables), map_(map), shape_(tables.layout().shape()), examples_(examples) {}
+      : tables_(tables), parts_(tables.parts()), map_(map), shape_(tables.layout().shape()), examples_(examples) {}
 
   /// Adds the examples' loss and accuracy.
   void forward(ReasoningSums<T>& sums) {
     attend();
-    mlp_norm_.apply(residual_, part(ReasoningPart::mlp_norm_gain), part(ReasoningPart::mlp_norm_shift), mlp_input_);
-    hidden_.noalias() = part(ReasoningPart::mlp_in) * mlp_input_;
-    hidden_.colwise() += part(ReasoningPart::mlp_in_bias).col(0);
-    hidden_ = hidden_.cwiseMax(T(0));
-    residual_.noalias() += part(ReasoningPart::mlp_out) * hidden_;
-    residual_.colwise() += part(ReasoningPart::mlp_out_bias).col(0);
-    final_norm_.apply(residual_, part(ReasoningPart::final_norm_gain), part(ReasoningPart::final_norm_shift),
-                      head_input_);
-    chances_.noalias() = part(ReasoningPart::head) * head_input_;
-    chances_.colwise() += part(ReasoningPart::head_bias).col(0);
+    perceptron_.forward(parts_, residual_);
+    read_out_.forward(parts_, residual_, chances_);
     predict(sums);
   }
 
@@ -95,9 +87,6 @@ class ReasoningPass {
 
   /// Adds the gradients, after forward.
   void backward(ReasoningSums<T>& sums) {
-    const auto out = [&](ReasoningPart which) {
-      return tables_.layout().part(sums.gradient.data() - tables_.layout().first(ReasoningPart::class_token), which);
-    };
     Matrix<T>& error = chances_;
     for (std::size_t e = 0; e < examples_.size(); ++e) {
       const auto column = static_cast<Eigen::Index>(e);
@@ -105,29 +94,17 @@ class ReasoningPass {
       error(examples_[e].values[2], column) -= chance;
       error(examples_[e].values[3], column) -= T(1) - chance;
     }
-    out(ReasoningPart::head).noalias() += error * head_input_.transpose();
-    out(ReasoningPart::head_bias) += error.rowwise().sum();
-    Matrix<T> residual = part(ReasoningPart::head).transpose() * error;
-    final_norm_.pull_back(part(ReasoningPart::final_norm_gain), out(ReasoningPart::final_norm_gain),
-                          out(ReasoningPart::final_norm_shift), residual);
-    out(ReasoningPart::mlp_out).noalias() += residual * hidden_.transpose();
-    out(ReasoningPart::mlp_out_bias) += residual.rowwise().sum();
-    Matrix<T> by_hidden = part(ReasoningPart::mlp_out).transpose() * residual;
-    by_hidden.array() *= (hidden_.array() > T(0)).template cast<T>();
-    out(ReasoningPart::mlp_in).noalias() += by_hidden * mlp_input_.transpose();
-    out(ReasoningPart::mlp_in_bias) += by_hidden.rowwise().sum();
-    Matrix<T> by_input = part(ReasoningPart::mlp_in).transpose() * by_hidden;
-    mlp_norm_.pull_back(part(ReasoningPart::mlp_norm_gain), out(ReasoningPart::mlp_norm_gain),
-                        out(ReasoningPart::mlp_norm_shift), by_input);
-    residual += by_input;
-    out(ReasoningPart::class_token) += residual.rowwise().sum();
+    const LayerParts<T> gradient{tables_.layout(), sums.gradient.data()};
+    Matrix<T> residual;
+    typename Perceptron<T>::Scratch scratch;
+    read_out_.backward(parts_, gradient, error, residual);
+    perceptron_.backward(parts_, gradient, residual, scratch);
+    gradient(TransformerPart::class_token) += residual.rowwise().sum();
     attend_back(residual, sums);
   }
 
  private:
   static constexpr int row_length = ReasoningShape::row_length;
-
-  [[nodiscard]] auto part(ReasoningPart which) const { return tables_.part(which); }
 
   /// The numbers of an example's tokens.
   [[nodiscard]] std::array<Eigen::Index, row_length> tokens_of(const ReasoningExample& example) const {
@@ -157,7 +134,7 @@ class ReasoningPass {
         }
         weights(map_, scoring::Row<const T>(scores, row_length), scoring::Row<T>(attention, row_length));
       }
-      residual_.col(e) = part(ReasoningPart::class_token);
+      residual_.col(e) = parts_(TransformerPart::class_token);
       add_weighted_columns<T>(columns_.data(), &attention_(0, e * shape_.heads), shape_.heads * row_length,
                               shape_.width, &residual_(0, e));
     }
@@ -208,12 +185,14 @@ class ReasoningPass {
   }
 
   const TokenTables<T>& tables_;
+  LayerParts<const T> parts_;
   Map map_;
   ReasoningShape shape_;
   std::span<const ReasoningExample> examples_;
   std::vector<const T*> columns_;
-  LayerNorm<T> mlp_norm_, final_norm_;
-  Matrix<T> scores_, attention_, residual_, mlp_input_, hidden_, head_input_, chances_;
+  Perceptron<T> perceptron_;
+  ReadOut<T> read_out_;
+  Matrix<T> scores_, attention_, residual_, chances_;
 };
 
 }  // namespace incontext::training::detail

@@ -30,7 +30,7 @@ struct ReasoningSums {
     losses = {};
     entropy.assign(static_cast<std::size_t>(shape.heads), Wide(0));
     const bool differentiated = work != ReasoningWork::loss;
-    const auto parameters = differentiated ? layout.size() - layout.first(ReasoningPart::class_token) : 0;
+    const auto parameters = differentiated ? layout.size() : 0;
     const int tokens = differentiated ? shape.tokens() : 0;
     gradient.assign(static_cast<std::size_t>(parameters), T(0));
     by_scores.setZero(tokens, shape.heads);
@@ -49,10 +49,7 @@ struct ReasoningSums {
 
   /// The gradient of the mean over `examples` examples, by all parameters.
   [[nodiscard]] std::vector<T> mean_gradient(const TokenTables<T>& tables, std::ptrdiff_t examples) const {
-    const ReasoningLayout& layout = tables.layout();
-    std::vector<T> result(static_cast<std::size_t>(layout.size()), T(0));
-    const auto first = static_cast<std::size_t>(layout.first(ReasoningPart::class_token));
-    for (std::size_t i = 0; i < gradient.size(); ++i) result[first + i] = gradient[i];
+    std::vector<T> result = gradient;
     tables.pull_back(by_scores, by_mixed, result.data());
     for (T& number : result) number /= static_cast<T>(examples);
     return result;

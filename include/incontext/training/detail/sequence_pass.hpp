@@ -12,7 +12,7 @@
 #include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/statistics/moments.hpp"
-#include "incontext/training/detail/layer_norm.hpp"
+#include "incontext/training/detail/transformer_block.hpp"
 #include "incontext/training/learned_map.hpp"
 #include "incontext/training/sequence_examples.hpp"
 #include "incontext/training/sequence_layout.hpp"
@@ -126,15 +126,17 @@ template <TrainableMap Map>
 struct SequenceMemory {
   using T = typename Map::value_type;
   struct Layer {
-    LayerNorm<T> attention_norm, mlp_norm;
-    Matrix<T> input, mlp_input, hidden;
+    LayerNorm<T> attention_norm;
+    Matrix<T> input;
     CausalAttention<Map> attention;
+    Perceptron<T> perceptron;
   };
   std::vector<Layer> layers;
-  LayerNorm<T> final_norm;
-  Matrix<T> residual;                       ///< backward() replaces it with the gradient by it
-  Matrix<T> head_input, outputs;            ///< add_loss() replaces the outputs with the gradient by them
-  Matrix<T> by_hidden, by_mixed, by_input;  ///< gradients in the layer that backward() is in
+  ReadOut<T> read_out;
+  Matrix<T> residual;            ///< backward() replaces it with the gradient by it
+  Matrix<T> outputs;             ///< add_loss() replaces them with the gradient by them
+  Matrix<T> by_mixed, by_input;  ///< gradients in the layer that backward() is in
+  typename Perceptron<T>::Scratch by_perceptron;
 };
 
 /// One block of sequences through a transformer and back. Tokens are columns, sequence after sequence.
@@ -150,15 +152,13 @@ class SequencePass {
   /// The outputs, one column per token.
   const Matrix<T>& forward() {
     memory_.layers.resize(static_cast<std::size_t>(shape().layers));
-    memory_.residual.noalias() = part(SequencePart::embedding) * examples_.features;
+    memory_.residual.noalias() = parts(0)(TransformerPart::embedding) * examples_.features;
     for (int i = 0; i < shape().layers; ++i) {
       Layer& layer = memory_.layers[static_cast<std::size_t>(i)];
       attend(layer, i);
-      if (shape().hidden > 0) perceive(layer, i);
+      if (shape().hidden > 0) layer.perceptron.forward(parts(i), memory_.residual);
     }
-    normalize(memory_.final_norm, memory_.residual, SequencePart::final_norm_gain, 0, memory_.head_input);
-    memory_.outputs.noalias() = part(SequencePart::head) * memory_.head_input;
-    memory_.outputs.colwise() += part(SequencePart::head_bias).col(0);
+    memory_.read_out.forward(parts(0), memory_.residual, memory_.outputs);
     return memory_.outputs;
   }
 
@@ -185,78 +185,45 @@ class SequencePass {
 
   /// Adds the gradients by all parameters, after add_loss.
   void backward(T* gradient) {
-    const auto out = [&](SequencePart which, int layer = 0) { return layout_.part(gradient, which, layer); };
-    auto& [layers, final_norm, residual, head_input, outputs, by_hidden, by_mixed, by_input] = memory_;
-    out(SequencePart::head).noalias() += outputs * head_input.transpose();
-    out(SequencePart::head_bias) += outputs.rowwise().sum();
-    residual.noalias() = part(SequencePart::head).transpose() * outputs;
-    normalize_back(final_norm, SequencePart::final_norm_gain, 0, gradient, residual);
+    using enum TransformerPart;
+    auto& [layers, read_out, residual, outputs, by_mixed, by_input, by_perceptron] = memory_;
+    read_out.backward(parts(0), {layout_, gradient}, outputs, residual);
     for (int i = shape().layers; i-- > 0;) {
       Layer& layer = layers[static_cast<std::size_t>(i)];
-      if (shape().hidden > 0) {
-        out(SequencePart::mlp_out, i).noalias() += residual * layer.hidden.transpose();
-        out(SequencePart::mlp_out_bias, i) += residual.rowwise().sum();
-        by_hidden.noalias() = part(SequencePart::mlp_out, i).transpose() * residual;
-        by_hidden.array() *= (layer.hidden.array() > T(0)).template cast<T>();
-        out(SequencePart::mlp_in, i).noalias() += by_hidden * layer.mlp_input.transpose();
-        out(SequencePart::mlp_in_bias, i) += by_hidden.rowwise().sum();
-        by_input.noalias() = part(SequencePart::mlp_in, i).transpose() * by_hidden;
-        normalize_back(layer.mlp_norm, SequencePart::mlp_norm_gain, i, gradient, by_input);
-        residual += by_input;
-      }
-      out(SequencePart::output, i).noalias() += residual * layer.attention.mixed.transpose();
-      by_mixed.noalias() = part(SequencePart::output, i).transpose() * residual;
-      layer.attention.backward(maps_, trained(i), by_mixed, out(SequencePart::map, i).data());
-      out(SequencePart::query, i).noalias() += layer.attention.queries * layer.input.transpose();
-      out(SequencePart::key, i).noalias() += layer.attention.keys * layer.input.transpose();
-      out(SequencePart::value, i).noalias() += layer.attention.values * layer.input.transpose();
-      by_input.noalias() = part(SequencePart::query, i).transpose() * layer.attention.queries;
-      by_input.noalias() += part(SequencePart::key, i).transpose() * layer.attention.keys;
-      by_input.noalias() += part(SequencePart::value, i).transpose() * layer.attention.values;
-      normalize_back(layer.attention_norm, SequencePart::attention_norm_gain, i, gradient, by_input);
+      const LayerParts<const T> part = parts(i);
+      const LayerParts<T> out{layout_, gradient, i};
+      if (shape().hidden > 0) layer.perceptron.backward(part, out, residual, by_perceptron);
+      out(output).noalias() += residual * layer.attention.mixed.transpose();
+      by_mixed.noalias() = part(output).transpose() * residual;
+      layer.attention.backward(maps_, part(map).data(), by_mixed, out(map).data());
+      out(query).noalias() += layer.attention.queries * layer.input.transpose();
+      out(key).noalias() += layer.attention.keys * layer.input.transpose();
+      out(value).noalias() += layer.attention.values * layer.input.transpose();
+      by_input.noalias() = part(query).transpose() * layer.attention.queries;
+      by_input.noalias() += part(key).transpose() * layer.attention.keys;
+      by_input.noalias() += part(value).transpose() * layer.attention.values;
+      layer.attention_norm.pull_back(part(attention_norm_gain), out(attention_norm_gain), out(attention_norm_shift),
+                                     by_input);
       residual += by_input;
     }
-    out(SequencePart::embedding).noalias() += residual * examples_.features.transpose();
+    layout_.part(gradient, embedding).noalias() += residual * examples_.features.transpose();
   }
 
  private:
   using Layer = typename SequenceMemory<Map>::Layer;
 
   [[nodiscard]] const SequenceShape& shape() const { return layout_.shape(); }
-  [[nodiscard]] auto part(SequencePart which, int layer = 0) const { return layout_.part(parameters_, which, layer); }
-  [[nodiscard]] const T* trained(int layer) const { return part(SequencePart::map, layer).data(); }
-  /// The part that follows a gain.
-  static SequencePart shift_of(SequencePart gain) { return SequencePart{static_cast<int>(gain) + 1}; }
-
-  void normalize(LayerNorm<T>& norm, const Matrix<T>& columns, SequencePart gain, int layer, Matrix<T>& out) const {
-    if (shape().norms == LayerNorms::none) {
-      out = columns;
-    } else {
-      norm.apply(columns, part(gain, layer), part(shift_of(gain), layer), out);
-    }
-  }
-  void normalize_back(const LayerNorm<T>& norm, SequencePart gain, int layer, T* gradient, Matrix<T>& by_out) const {
-    if (shape().norms == LayerNorms::none) return;
-    norm.pull_back(part(gain, layer), layout_.part(gradient, gain, layer),
-                   layout_.part(gradient, shift_of(gain), layer), by_out);
-  }
+  [[nodiscard]] LayerParts<const T> parts(int layer) const { return {layout_, parameters_, layer}; }
 
   void attend(Layer& layer, int i) {
-    normalize(layer.attention_norm, memory_.residual, SequencePart::attention_norm_gain, i, layer.input);
-    layer.attention.queries.noalias() = part(SequencePart::query, i) * layer.input;
-    layer.attention.keys.noalias() = part(SequencePart::key, i) * layer.input;
-    layer.attention.values.noalias() = part(SequencePart::value, i) * layer.input;
-    layer.attention.forward(maps_, trained(i), shape().map_parameters, examples_.length);
-    memory_.residual.noalias() += part(SequencePart::output, i) * layer.attention.mixed;
-  }
-
-  void perceive(Layer& layer, int i) {
-    normalize(layer.mlp_norm, memory_.residual, SequencePart::mlp_norm_gain, i, layer.mlp_input);
-    layer.hidden.noalias() = part(SequencePart::mlp_in, i) * layer.mlp_input;
-    layer.hidden.colwise() += part(SequencePart::mlp_in_bias, i).col(0);
-    layer.hidden = layer.hidden.cwiseMax(T(0));
-    memory_.residual.noalias() += part(SequencePart::mlp_out, i) * layer.hidden;
-    memory_.residual.colwise() += part(SequencePart::mlp_out_bias, i).col(0);
+    using enum TransformerPart;
+    const LayerParts<const T> part = parts(i);
+    layer.attention_norm.apply(memory_.residual, part(attention_norm_gain), part(attention_norm_shift), layer.input);
+    layer.attention.queries.noalias() = part(query) * layer.input;
+    layer.attention.keys.noalias() = part(key) * layer.input;
+    layer.attention.values.noalias() = part(value) * layer.input;
+    layer.attention.forward(maps_, part(map).data(), shape().map_parameters, examples_.length);
+    memory_.residual.noalias() += part(output) * layer.attention.mixed;
   }
 
   T squared_error(Eigen::Index j) {
