@@ -179,7 +179,8 @@ void check_gradient(const Map& map, Parameters each_parameter) {
   struct Shape {
     std::ptrdiff_t q, n, d, dv;
   };
-  for (const Shape& s : {Shape{1, 1, 1, 1}, Shape{5, 3, 2, 9}, Shape{70, 200, 17, 11}, Shape{130, 65, 8, 8}}) {
+  for (const Shape& s :
+       {Shape{1, 1, 1, 1}, Shape{5, 3, 2, 9}, Shape{70, 200, 17, 11}, Shape{130, 65, 8, 8}, Shape{200, 300, 5, 35}}) {
     CAPTURE(s.q, s.n, s.d, s.dv);
     GradientLayer<T> layer(s.q, s.n, s.d, s.dv);
     std::vector<std::int64_t> all, causal, given;
@@ -216,6 +217,40 @@ TEST_CASE("the gradient of attention is the literal backward pass, the same bits
   check_gradient(SSMax<double>{0.25, -2}, scale_and_bias);
   check_gradient(SSA<float>{}, all_of_ssa);
   check_gradient(SSA<double>{0.5, 3, 2}, all_of_ssa);
+}
+
+TEST_CASE("one sweep over the tiles has the bits of batches of queries and of keys, with every number of threads",
+          "[apply]") {
+  using Map = SSA<float>;
+  using Reader = apply::detail::ReaderOf<Map>::type;
+  using Team = apply::detail::Team<simulate::detail::HostSystem, float>;
+  using Sweep = apply::detail::GradientSweep<Reader, Team>;
+  CHECK(Sweep::suits(1, 1));
+  CHECK_FALSE(Sweep::suits(300, 3));
+  CHECK_FALSE(Sweep::suits(40000, 1));
+  // Every second tile ends early, and must not let the next one overtake the one before.
+  GradientLayer<float> layer(600, 1000, 19, 33);
+  for (std::ptrdiff_t i = 0; i < 600; ++i) layer.counts.push_back(i / 64 % 2 == 1 ? 1 + i % 60 : 400 + i);
+  for (const simulate::Device device : {simulate::Device::openmp, simulate::Device::tbb}) {
+    if (!simulate::is_available(device)) continue;
+    const auto gradient_by = [&](int threads) {
+      Gradient<float> gradient(layer);
+      const Options options{.visible_counts = layer.counts, .device = device, .threads = threads};
+      apply::attention_gradient(Map{}, layer.queries.in(), layer.keys.in(), layer.values.in(), layer.cotangent.in(),
+                                gradient.out(), options);
+      return gradient;
+    };
+    const auto batches = gradient_by(9);
+    REQUIRE_FALSE(Sweep::suits(1000, 9));
+    for (const int threads : {1, 2, 3, 5, 7}) {
+      CAPTURE(simulate::name(device), threads);
+      REQUIRE(Sweep::suits(1000, threads));
+      const auto sweep = gradient_by(threads);
+      CHECK(same_bits(sweep.queries.numbers, batches.queries.numbers));
+      CHECK(same_bits(sweep.keys.numbers, batches.keys.numbers));
+      CHECK(same_bits(sweep.values.numbers, batches.values.numbers));
+    }
+  }
 }
 
 TEST_CASE("the gradient of attention is the difference quotient of its outputs", "[apply]") {

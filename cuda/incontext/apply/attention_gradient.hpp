@@ -8,6 +8,7 @@
 #include "incontext/apply/attention.hpp"
 #include "incontext/apply/detail/attend.hpp"
 #include "incontext/apply/detail/gradient_readers.hpp"
+#include "incontext/apply/detail/gradient_sweep.hpp"
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/detail/problem.hpp"
 #include "incontext/apply/detail/query_gradient_batch.hpp"
@@ -141,8 +142,16 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
   all.kept = {
       first, first + queries, first + 2 * queries, first + 3 * queries, first + 4 * queries, first + 5 * queries};
   const Reader reader{map};
-  run_batches<System>(QueryGradientBatch<Reader, Team>{reader, all}, queries, workers);
-  run_batches<System>(KeyGradientBatch<Reader, Team>{reader, all}, all.problem.keys.rows, workers);
+  bool in_one_sweep = false;
+  if constexpr (System::lanes > 1) {
+    using Sweep = GradientSweep<Reader, Team>;
+    in_one_sweep = Sweep::suits(all.problem.keys.rows, System::workers(workers));
+    if (in_one_sweep) Sweep(reader, all).run(workers);
+  }
+  if (!in_one_sweep) {
+    run_batches<System>(QueryGradientBatch<Reader, Team>{reader, all}, queries, workers);
+    run_batches<System>(KeyGradientBatch<Reader, Team>{reader, all}, all.problem.keys.rows, workers);
+  }
   std::vector<ParameterSums> sums;
   const std::vector<T> host = simulate::detail::copy_home(memory, 4 * queries, 2 * queries);
   for (std::int64_t i = 0; i < queries; ++i) {
@@ -162,10 +171,12 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
 ///     \bar q_i = \sum_j s_{ij} k_j, \; \bar k_j = \sum_i s_{ij} q_i, \; \bar v_j = \sum_i a_{ij} g_i, \;
 ///     \bar\theta = \sum_{ij} y_{ij} \frac{\partial \phi_i(q_i \cdot k_j)}{\partial \theta} \f]
 ///
-/// No matrix of weights is formed: the forward pass is repeated by blocks, six numbers of each query are kept, and the
-/// weights are computed again from the scores, once for the queries and once for the keys. Every query's and every
-/// key's sums have one order, so nothing depends on the number of threads. The derivatives by the parameters are
-/// returned as a map: each is in the member of the parameter's name, summed over the queries in a balanced tree.
+/// No matrix of weights is formed. On a CPU a thread keeps the scores of 64 queries, and one sweep over the blocks of 64
+/// keys gives the gradients by all three: five products of matrices. On a GPU, above 32768 keys, and where there are
+/// fewer than 128 keys for each of several threads, the weights are computed again from the scores, once for the queries
+/// and once for the keys: nine products. Every query's and every key's sums have one order, so the bits depend neither
+/// on the number of threads nor on the way. The derivatives by the parameters are returned as a map: each is in the
+/// member of the parameter's name, summed over the queries in a balanced tree.
 ///
 /// Source    derived: docs/theory/scoring.md#softmax-of-a-map, by blocks as in arXiv 2205.14135.
 /// Shapes    (queries: q x d, keys: n x d, values: n x dv, cotangent: q x dv, out: as queries, keys and values)

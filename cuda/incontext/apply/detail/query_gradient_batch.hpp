@@ -52,7 +52,7 @@ struct QueryGradientBatch {
     T* sums;
     T* cotangent;
     T* scores;
-    T* by_weight;  // g . v_j, then the terms of ParameterSums::shape
+    T* by_weight;  // g . v_j; then the weights or, on a GPU, the terms of ParameterSums::shape
     T* others;     // the terms of ParameterSums::other
     T* ones;
   };
@@ -91,9 +91,7 @@ struct QueryGradientBatch {
     State state;
     const std::int64_t most = problem.template most_seen<lanes>(first);
     find_means(team, state, in, first, most);
-    fill_packs(state.by_shape, T(0));
-    fill_packs(state.by_other, T(0));
-    const Softmax softmax{reader, problem};
+    const Softmax softmax = this->softmax();
     for (std::int64_t j = 0; j < most; j += key_block) {
       const std::int64_t last = j + key_block < most ? j + key_block : most;
       team.score_block(in.queries, problem.keys, j, last, in.scores);
@@ -112,28 +110,47 @@ struct QueryGradientBatch {
     keep(team, all.kept.by_other, first, state.by_other);
   }
 
+  [[nodiscard]] INCONTEXT_HD Softmax softmax() const { return {reader, all.problem}; }
+
+  INCONTEXT_HD void begin(const Team& team, State& state, std::int64_t first) const {
+    softmax().begin(team, state.softmax, first);
+    fill_packs(state.mean, T(0));
+    fill_packs(state.by_shape, T(0));
+    fill_packs(state.by_other, T(0));
+  }
+
   /// The first pass: the normalizers of the weights, and the means of the gradients by the weights.
   INCONTEXT_HD void find_means(const Team& team, State& state, const Arrays& in, std::int64_t first,
                                std::int64_t most) const {
-    const Softmax softmax{reader, all.problem};
-    softmax.begin(team, state.softmax, first);
-    fill_packs(state.mean, T(0));
+    const Softmax softmax = this->softmax();
+    begin(team, state, first);
     for (std::int64_t j = 0; j < most; j += key_block) {
       const std::int64_t last = j + key_block < most ? j + key_block : most;
       team.score_block(in.queries, all.problem.keys, j, last, in.scores);
       const bool whole = softmax.look(team, state.softmax, first, j, last);
       softmax.raise_to_powers(team, state.softmax, in.scores, last - j, whole);
       team.score_block(in.cotangent, all.problem.values, j, last, in.by_weight);
-      for (int p = 0; p < packs; ++p) {
-        Pack<T> sum = pack_of(T(0));
-        for (std::int64_t k = 0; k < last - j; ++k) {
-          const std::int64_t at = k * lanes + Team::at(p) + team.lane(0);
-          sum = sum + load_pack(in.scores + at) * load_pack(in.by_weight + at);
-        }
-        state.mean[p] = state.mean[p] * state.softmax.scale[p] + sum;
-      }
+      add_means(team, state, in.scores, in.by_weight, last - j);
       team.wait();
     }
+    end_means(state);
+  }
+
+  /// Adds a block's powers times g . v_j, relative to the reference that the block left.
+  INCONTEXT_HD void add_means(const Team& team, State& state, const T* powers, const T* by_weight,
+                              std::int64_t count) const {
+    for (int p = 0; p < packs; ++p) {
+      Pack<T> sum = pack_of(T(0));
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t at = k * lanes + Team::at(p) + team.lane(0);
+        sum = sum + load_pack(powers + at) * load_pack(by_weight + at);
+      }
+      state.mean[p] = state.mean[p] * state.softmax.scale[p] + sum;
+    }
+  }
+
+  /// Divides by the normalizers, which are known when all keys have been looked at.
+  INCONTEXT_HD void end_means(State& state) const {
     for (int p = 0; p < packs; ++p) {
       state.inverse_sum[p] = pack_of(T(1)) / (state.softmax.total[p] + state.softmax.lost[p]);
       state.mean[p] = state.mean[p] * state.inverse_sum[p];
@@ -152,7 +169,7 @@ struct QueryGradientBatch {
   }
 
   /// Replaces the scores of a block of keys by the gradients by them, and adds the block's terms to the sums from which
-  /// the gradients by the map's parameters follow.
+  /// the gradients by the map's parameters follow. On a CPU the weights take the place of g . v_j.
   INCONTEXT_HD void to_score_gradients(const Team& team, State& state, const Arrays& in, std::int64_t count,
                                        bool whole) const {
     constexpr bool is_alone = Team::parts == 1;
@@ -170,6 +187,7 @@ struct QueryGradientBatch {
         const Pack<T> by_shape = change * (shape - state.shape_at_0[p]);
         if constexpr (is_alone) {
           shapes = shapes + by_shape;
+          store_pack(in.by_weight + place, weight);
         } else {
           store_pack(in.by_weight + place, by_shape);
         }
