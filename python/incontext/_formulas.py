@@ -15,9 +15,8 @@ from typing import Any, Callable, Protocol
 import numpy
 
 from . import scoring
-from .scoring import Map, Visibility, parameter_names
+from .scoring import _HIGHEST_MASK, Map, Visibility, parameter_names
 
-HIGHEST_MASK = -5000.0  # calibration::highest_mask
 _INFINITY = math.inf
 
 
@@ -268,7 +267,7 @@ def _visible(library: Library, map: Map, scores: Any, visibility: Visibility) ->
     if causal:
         bad = bad & ~(library.arange(keys, scores) > last[:, None])
     if _counts_keys(map):
-        low = seen & (scores <= HIGHEST_MASK)
+        low = seen & (scores <= _HIGHEST_MASK)
         high = library.filled(_INFINITY, scores)
         lowest = -library.largest(library.where(seen & ~low, -scores, -high), (-1,))
         bad = bad | (low & (lowest < _INFINITY) & (scores > 10 * lowest))
@@ -282,7 +281,7 @@ def _is_plain(library: Library, scores: Any, visibility: Visibility) -> bool:
     if visibility == Visibility.causal and len(scores.shape) > 1 or 0 in scores.shape:
         return False
     low, high = library.range(scores)
-    return HIGHEST_MASK < low and high < _INFINITY
+    return _HIGHEST_MASK < low and high < _INFINITY
 
 
 def weights(library: Library, map: Map, scores: Any, visibility: Visibility | str, given: Parameters) -> Any:

@@ -244,12 +244,15 @@ class MatrixNormSoftmax(Map):
         raise TypeError("MatrixNormSoftmax has no Jacobian of one row: use jvp or vjp")
 
 
+_HIGHEST_MASK = -5000.0  # calibration::highest_mask
+
+
 def _with_masks(scores: Any) -> Any:
     """The scores in float64, with -infinity for masked elements and for the finite masks of every row."""
     given = numpy.asarray(scores, "float64")
     if isinstance(scores, numpy.ma.MaskedArray):
         given = numpy.where(numpy.ma.getmaskarray(scores), -numpy.inf, given)
-    low = given <= -5000
+    low = given <= _HIGHEST_MASK
     if not (low & numpy.isfinite(given)).any():
         return given
     lowest = numpy.where(low, numpy.inf, given).min(axis=-1, keepdims=True)

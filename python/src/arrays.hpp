@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,6 +69,16 @@ class RowsOf {
       index /= size;
     }
     return {array_.data() + offset, length(), array_.stride(array_.ndim() - 1)};
+  }
+  /// The row's index in words, to follow a message: empty if there is no other row.
+  std::string place(std::int64_t index) const {
+    std::string words;
+    for (std::size_t k = array_.ndim() - 1; k-- > 0;) {
+      const auto size = static_cast<std::int64_t>(array_.shape(k));
+      words = std::to_string(index % size) + (words.empty() ? "" : ", ") + words;
+      index /= size;
+    }
+    return words.empty() ? words : " in row [" + words + "]";
   }
   bool same_shape(const RowsOf<std::remove_const_t<T>>& other) const {
     return count() == other.count() && length() == other.length();

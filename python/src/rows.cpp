@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -95,7 +96,11 @@ void for_each_row(const RowFunction<T>& function, const nb::object& scores, cons
   for_each_element(z.count(), [&](std::int64_t i) {
     const auto seen = scoring::visible_keys(visibility, z.query_index(i), z.query_count(), z.length());
     const auto row = results.row(i);
-    function(i, z.row(i).first(seen), o.row(i).first(seen), row.first(seen));
+    try {
+      function(i, z.row(i).first(seen), o.row(i).first(seen), row.first(seen));
+    } catch (const std::logic_error& error) {
+      throw std::domain_error(error.what() + z.place(i));
+    }
     for (std::ptrdiff_t k = seen; k < row.size; ++k) row[k] = unseen;
   });
 }

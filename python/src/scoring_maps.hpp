@@ -164,7 +164,7 @@ scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& c
     highest_masked = !is_score && highest_masked < z ? z : highest_masked;
   }
   if (highest_masked <= -infinity) return scores;
-  if (lowest_score < infinity && !(highest_masked <= 10 * lowest_score)) {
+  if (lowest_score < infinity && !calibration::is_mask_beside(highest_masked, lowest_score)) {
     throw_invalid_argument("scoring::Map", "a score is too low for a score and too near to the others for a mask",
                            highest_masked, "a mask of -infinity");
   }

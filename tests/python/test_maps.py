@@ -69,6 +69,16 @@ def test_a_score_between_a_score_and_a_mask_is_refused_where_it_matters():
         scoring.SSMax()([-1e9, -1e9])
 
 
+@pytest.mark.parametrize("bad", [numpy.nan, numpy.inf])
+def test_a_score_that_is_no_number_is_refused_with_its_place(bad):
+    scores = numpy.zeros((2, 3, 4))
+    scores[1, 2, 3] = bad
+    with pytest.raises(ValueError, match=r"score 3 is NaN or infinite .*\) in row \[1, 2\]$"):
+        scoring.Softmax(1.0)(scores)
+    with pytest.raises(ValueError, match=r"score 3 is NaN or infinite .*mask\)$"):
+        scoring.Softmax(1.0)(scores[1, 2])
+
+
 def test_functions_of_one_row_do_not_see_a_finite_mask():
     assert scoring.summary(scoring.SSMax(0.4), [0.0, 1.0, -1e9]) == scoring.summary(scoring.SSMax(0.4), [0.0, 1.0])
     norm = scoring.jacobian_spectral_norm(scoring.SSMax(0.4), [0.0, 1.0, -1e9])

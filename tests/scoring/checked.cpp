@@ -52,7 +52,8 @@ TEST_CASE("what may not be in a row is found at every place of it, at any stride
         CHECK_NOTHROW(checked::weights(map, row, Row<float>(out)));
         for (const float bad : {NAN, INFINITY}) {
           row[i] = bad;
-          CHECK(names(message_of([&] { checked::weights(map, row, Row<float>(out)); }), "score is NaN or infinite"));
+          CHECK(names(message_of([&] { checked::weights(map, row, Row<float>(out)); }),
+                      "score " + std::to_string(i) + " is NaN or infinite"));
         }
         row[i] = i % 2 == 0 ? -INFINITY : 0;
       }

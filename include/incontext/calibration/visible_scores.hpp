@@ -14,6 +14,13 @@ namespace incontext::calibration {
 /// Units     of the scores.
 inline constexpr double highest_mask = -5000;
 
+/// Whether a score of at most highest_mask is low enough, beside the lowest score above it, to be a mask: at most ten
+/// times that one. Otherwise it may be a score.
+template <class T>
+constexpr bool is_mask_beside(const T& score, const T& lowest_visible) {
+  return score <= 10 * lowest_visible;
+}
+
 /// What keeps a row of scores from being used.
 enum class RowProblem { none, not_a_number, infinite, between_score_and_mask };
 
@@ -64,7 +71,7 @@ inline VisibleScores keep_visible(std::span<double> row) {
   if (kept.highest > (std::numeric_limits<double>::max)()) {
     kept.problem = RowProblem::infinite;
     kept.problem_value = kept.highest;
-  } else if (kept.count > 0 && highest_masked > 10 * kept.lowest) {
+  } else if (kept.count > 0 && !is_mask_beside(highest_masked, kept.lowest)) {
     kept.problem = RowProblem::between_score_and_mask;
     kept.problem_value = highest_masked;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
@@ -15,9 +16,10 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// Whether `holds` is true of all numbers of a row, without a branch for each, so that compilers make vectors of it.
+/// The place of the first number of a row without a property, or the row's size. There is no branch for each number, so
+/// that compilers make vectors of it where all have the property.
 template <class T, class Property>
-bool all_of(Row<T> row, const Property& holds) {
+std::ptrdiff_t first_without(Row<T> row, const Property& holds) {
   unsigned others = 0;
   if (row.stride == 1) {
     const T* numbers = row.data;
@@ -25,7 +27,10 @@ bool all_of(Row<T> row, const Property& holds) {
   } else {
     for (std::ptrdiff_t i = 0; i < row.size; ++i) others |= holds(row[i]) ? 0u : 1u;
   }
-  return others == 0;
+  if (others == 0) return row.size;
+  std::ptrdiff_t i = 0;
+  while (holds(row[i])) ++i;
+  return i;
 }
 
 }  // namespace detail
@@ -39,13 +44,13 @@ template <Real T>
 void validate(Row<const T> scores) {
   require_at_least("scoring::validate", "row of scores", scores.size, std::ptrdiff_t{1});
   const T infinity = math::infinity<T>();
-  if (!detail::all_of(scores, [&](const T& z) { return z < infinity; })) {
-    std::ptrdiff_t i = 0;
-    while (scores[i] < infinity) ++i;
-    throw_domain_error("scoring::validate", "score is NaN or infinite", scores[i], "finite, or -infinity for a mask");
+  const std::ptrdiff_t bad = detail::first_without(scores, [&](const T& z) { return z < infinity; });
+  if (bad < scores.size) {
+    throw_domain_error("scoring::validate", "score " + std::to_string(bad) + " is NaN or infinite", scores[bad],
+                       "finite, or -infinity for a mask");
   }
-  const bool none_visible = detail::all_of(scores, [&](const T& z) { return z <= -infinity; });
-  require_at_least("scoring::validate", "number of visible scores", std::ptrdiff_t{none_visible ? 0 : 1},
+  const std::ptrdiff_t visible = detail::first_without(scores, [&](const T& z) { return z <= -infinity; });
+  require_at_least("scoring::validate", "number of visible scores", std::ptrdiff_t{visible < scores.size ? 1 : 0},
                    std::ptrdiff_t{1});
 }
 
@@ -100,10 +105,9 @@ void enter(const Map& map, Row<const typename Map::value_type> scores, std::ptrd
 template <Real T>
 void leave(Row<T> out) {
   const T infinity = math::infinity<T>();
-  if (scoring::detail::all_of(out, [&](const T& a) { return a <= infinity; })) return;
-  std::ptrdiff_t i = 0;
-  while (out[i] <= infinity) ++i;
-  throw_domain_error("scoring::checked", "result is undefined here", out[i], "a row where the map is defined");
+  const std::ptrdiff_t bad = scoring::detail::first_without(out, [&](const T& a) { return a <= infinity; });
+  if (bad == out.size) return;
+  throw_domain_error("scoring::checked", "result is undefined here", out[bad], "a row where the map is defined");
 }
 
 }  // namespace detail
