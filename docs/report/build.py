@@ -11,13 +11,15 @@ their JSON reports in a folder and reads those that are already there, so that a
     --reports FOLDER      where reports are kept; a report is found again by its command line
     --tex FILE.tex        writes the filled LaTeX source as well
 
-report.tex is the prose, with slots; slots.toml says what fills them and what the prose asserts of the numbers; plots.py
-draws the figures. The build fails, and names the slot or the claim, where a slot can't be filled, where the ledger lacks
-a claim that the prose speaks of or has another verdict than a sentence needs, and where a number breaks an assertion;
-also where a line is too wide, a reference is undefined, or there are more than 12 pages.
+    --commit HASH         of a program that was built outside of a repository, whose reports do not know it
 
-Needs Python 3.11 and, of Debian: texlive-latex-recommended texlive-pictures lmodern. The same reports give the same
-bytes with the same LaTeX. Exit codes: 0 built, 1 refused, 2 wrong use.
+report.tex is the prose, with slots; slots.toml says what fills them and what the prose asserts of the numbers; plots.py
+draws the figures. The build fails, and names the slot or the claim, where a slot can't be filled, where the ledger
+lacks a claim that the prose speaks of or has another verdict than a sentence needs, and where a number breaks an
+assertion; also where a line is too wide, a reference is undefined, or there are more than 12 pages.
+
+Needs Python 3.11 and, of Debian: texlive-latex-recommended texlive-pictures lmodern. PDFLATEX names another pdflatex.
+The same reports give the same bytes with the same LaTeX. Exit codes: 0 built, 1 refused, 2 wrong use.
 """
 
 import argparse
@@ -56,7 +58,7 @@ SYMBOLS = {"σ": r"$\sigma$", "τ": r"$\tau$", "κ": r"$\kappa$", "≈": r"$\app
            "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$", "|": "$|$", "_": r"\_", "^": r"\textasciicircum{}"}
 GREEK = re.compile(r"\b(tau|sigma|kappa)\b")
 # formulas in the text of reports: scripts (W_K, 10^2), equations (d = l = 50), n - 1, square roots, powers of ten
-FORMULA = re.compile(r"sqrt\((?P<root>[^()]*)\)|(?P<equation>\b[dlknsxbm](?: = [a-z])? = -?\d[\d,./]*)(?<![.,])|\bn - 1\b|"
+FORMULA = re.compile(r"sqrt\((?P<root>[^()]*)\)|\b[dlknsxbm](?: = [a-z])? = -?\d[\d,./]*(?<![.,])|\bn - 1\b|"
                      r"(?P<digits>\b\d(?:\.\d+)?)e(?P<power>[+-]\d+)\b|"
                      r"(?P<base>(?<![\w.])[\w.]*\w|\))(?P<kind>[_^])(?P<script>-?[\w.]*\w)")
 
@@ -130,6 +132,10 @@ def number_text(value, digits, error=None):
 
 # Reports: the ledger, and the runs that the slots name.
 
+def kept_name(name, line):
+    return f"{name}-{hashlib.sha256(line.encode()).hexdigest()[:8]}.json"
+
+
 class Reports:
     def __init__(self, program, folder, ledger, runs):
         self.program, self.folder, self.lines = program, pathlib.Path(folder), runs
@@ -142,12 +148,13 @@ class Reports:
         """The report of a command line: kept, recorded in the repository, or of a run of the program."""
         if line.startswith("recorded "):
             return json.loads((HERE.parents[1] / "examples/verify/recorded" / line.split()[1]).read_text())
-        kept = self.folder / f"{name}-{hashlib.sha256(line.encode()).hexdigest()[:8]}.json"
+        kept = self.folder / kept_name(name, line)
         if not kept.exists():
             if not self.program:
                 raise Refusal(f"there is no report {kept.name}, and no --program to make one by: incontext {line}")
             print(f"incontext {line}", flush=True)
-            subprocess.run([self.program, *line.split(), "--format", "json", "--output", str(kept), "--quiet"], check=False)
+            output = ["--format", "json", "--output", str(kept), "--quiet"]
+            subprocess.run([self.program, *line.split(), *output], check=False)
             if not kept.exists():
                 raise Refusal(f"no report came of: incontext {line}")
         return json.loads(kept.read_text())
@@ -161,9 +168,9 @@ class Reports:
                 raise Refusal(f"run {name}: exit code {report['exit_code']}: {report['verdict'].get('text')}")
             if str(report.get("device")).startswith("cuda"):
                 raise Refusal(f"run {name} is of a GPU, and the prose says that none has run this")
-            recorded = self.lines[name].startswith("recorded ")
-            if not recorded and report.get("commit") != self.ledger.get("commit"):
-                raise Refusal(f"run {name} is of commit {report.get('commit')}, the ledger of {self.ledger.get('commit')}")
+            commit, ledgers = report.get("commit"), self.ledger.get("commit")
+            if commit != ledgers and not self.lines[name].startswith("recorded "):
+                raise Refusal(f"run {name} is of commit {commit}, and the ledger of {ledgers}")
             self.known[name] = report
         return self.known[name]
 
@@ -177,7 +184,7 @@ class Reports:
     def row(self, name, table, where):
         """The one row whose cells are those of `where`."""
         def fits(row):
-            return all(math.isclose(row[k], v, rel_tol=1e-9) if isinstance(v, float) else row[k] == v
+            return all(math.isclose(row[k], v, rel_tol=1e-6) if isinstance(v, float) else row[k] == v
                        for k, v in where.items())
         rows = self.table(name, table)
         if unknown := [key for key in where if key not in rows[0]]:
@@ -300,9 +307,9 @@ class Slots:
     def counts(self, paper=None):
         """How many claims have each verdict, as words."""
         claims = self.of_paper(paper) if paper else list(self.claims.values())
-        words = {"holds in a regime": "hold in a regime"}
         counted = [(verdict, sum(claim["verdict"] == verdict for claim in claims)) for verdict in VERDICTS]
-        parts = [f"{count} {words.get(verdict, verdict) if count > 1 else verdict}" for verdict, count in counted if count]
+        parts = [f"{count} {verdict if count == 1 else verdict.replace('holds', 'hold')}"
+                 for verdict, count in counted if count]
         return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
 
     def listed(self, verdict):
@@ -361,8 +368,9 @@ class Slots:
         lines = []
         for row in self.declared["beside"]:
             claim = self.claim(row["claim"])
-            lines.append(rf"\arxiv{{{claim['paper']}}}, {latex(claim['place'])} & {expand(row['what'])} & "
-                         rf"{latex(self.words(row['claim'], row['paper']))} & {expand(row['ours'])} & {claim['verdict']} \\\addlinespace[2pt]")
+            words = latex(self.words(row["claim"], row["paper"]))
+            lines.append(rf"\arxiv{{{claim['paper']}}}, {latex(claim['place'])} & {expand(row['what'])} & {words} & "
+                         rf"{expand(row['ours'])} & {claim['verdict']} \\\addlinespace[2pt]")
         return "\n".join(lines)
 
     def exact(self, expand):
@@ -383,10 +391,11 @@ class Slots:
 
     def references(self):
         return "\n".join(rf"\bibitem{{{paper}}} {latex(one['authors'].rstrip('.'))}. \emph{{{latex(one['title'])}}}. "
-                         rf"\arxiv{{{paper}}}." for paper, one in self.papers.items())
+                         rf"arXiv \arxiv{{{paper}}}." for paper, one in self.papers.items())
 
     def unused(self):
-        return sorted(set(self.numbers) - self.used)
+        """Numbers and runs that are declared in vain."""
+        return sorted(set(self.numbers) - self.used) + sorted(set(self.reports.lines) - set(self.reports.known))
 
 
 # From report.tex to LaTeX.
@@ -403,22 +412,24 @@ def braced(text, at):
     raise Refusal(f"report.tex: braces that do not close: {text[at:at + 40]!r}")
 
 
-COMMANDS = {"val": 1, "at": 2, "words": 2, "verdict": 1, "given": 3, "count": 1, "counts": 1, "listed": 1, "trial": 1, "claimtable": 1,
-            "besiderows": 0, "exactrows": 0, "references": 0, "plot": 1, "made": 1}
+COMMANDS = {"val": 1, "at": 2, "words": 2, "verdict": 1, "given": 3, "count": 1, "counts": 1, "listed": 1, "trial": 1,
+            "claimtable": 1, "besiderows": 0, "exactrows": 0, "references": 0, "plot": 1, "made": 1}
 
 
-def expander(slots):
+def expander(slots, commit=None):
     def count(verdict):
         if verdict not in (*VERDICTS, "all"):
             raise Refusal(f"{verdict} is no verdict")
         return str(sum(verdict in ("all", claim["verdict"]) for claim in slots.claims.values()))
 
     def made(key):
-        ledger = slots.reports.ledger
+        ledger = {**slots.reports.ledger, **({"commit": commit} if commit else {})}
         value = next((part[key] for part in (ledger, ledger["verdict"], ledger["arguments"]) if part.get(key)), None)
         if value is None:
             raise Refusal(f"the ledger does not record its {key}")
-        return latex(value[:10] if key == "commit" else value) if isinstance(value, str) else number_text(value, 3)
+        if key == "commit":
+            value = value[:10] + ("-dirty" if value.endswith("dirty") else "")
+        return latex(value) if isinstance(value, str) else number_text(value, 3)
 
     def expand(text):
         fill = {
@@ -446,44 +457,44 @@ def expander(slots):
 
 
 def refuse_typed_numbers(prose):
-    """Places of a paper, settings as slots, and 0 to 12 in formulas are allowed; other numbers come from reports."""
-    body = prose.partition(r"\begin{document}")[2]
-    body = re.sub(r"(?m)^%.*$|\\(label|ref|cite|arxiv|bibitem|href|url|vspace|hspace|given|includegraphics|plot|val|at|words|"
-                  r"trial|claimtable|counts|theory)\*?(\{[^{}]*\}|\[[^]]*\])+", "", body)
-    body = re.sub(r"(Theorem|Proposition|Section|Corollary|Remark|Fig\.|Figs\.|Table|Eq\.|App\.)[~ ][\w.(),]*", "", body)
-    body = re.sub(r"\\begin\{thebibliography\}.*?\\end\{thebibliography\}", "", body, flags=re.S)
-    body = re.sub(r"\d*\.?\d+\\(textwidth|linewidth|baselineskip)|-?\d*\.?\d+(pt|em|cm|mm|ex)\b|\{\d+\}", "", body)
+    """Places of a paper, and 0 to 12 in formulas, are allowed; other numbers come from reports."""
+    body = re.sub(r"(?m)^%.*$", "", prose).partition(r"\begin{document}")[2].partition(r"\begin{thebibliography}")[0]
+    places = r"(Theorem|Proposition|Section|Corollary|Remark|Figs?\.|Table|Eqs?\.|App\.)[~ ][\w.(),]*"
+    lengths = r"-?\d*\.?\d+(pt|em|cm|mm|ex|\\(textwidth|linewidth|baselineskip))"
+    names = r"\\(label|ref|cite|arxiv|href|url|given|plot|val|at|words|verdict|trial|claimtable|counts)(\{[^{}]*\})+"
+    body = re.sub(f"{names}|{places}|{lengths}", "", re.sub(r"\\given\{[^{}]*\}\{[^{}]*\}", "", body))
     typed = [found[0] for found in re.finditer(r"(?<![\w.])\d+(\.\d+)?(\\%)?", body)
              if not (found[0].isdigit() and int(found[0]) <= 12)]
     if typed:
         raise Refusal(f"report.tex: numbers that are typed and come from no report: {', '.join(typed)}")
 
 
-def fill(prose, slots):
+def fill(prose, slots, commit=None):
     refuse_typed_numbers(prose)
     prose = re.sub(r"(?m)^%.*\n", "", prose)
-    filled = expander(slots)(prose)
+    filled = expander(slots, commit)(prose)
     if unused := slots.unused():
-        raise Refusal(f"slots.toml declares slots that report.tex does not use: {', '.join(unused)}")
+        raise Refusal(f"slots.toml declares what report.tex does not use: {', '.join(unused)}")
     return filled
 
 
 def compile_tex(tex, output):
     """Runs pdflatex three times, for the references and the widths of tables, and reads its log."""
-    if not shutil.which("pdflatex"):
+    program = shutil.which(os.environ.get("PDFLATEX", "pdflatex"))
+    if not program:
         raise Refusal("there is no pdflatex (Debian: texlive-latex-recommended texlive-pictures lmodern)")
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "report.tex").write_text(tex)
         environment = {**os.environ, "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "0"),
                        "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
         for _ in range(3):
-            done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "report.tex"], cwd=folder,
+            done = subprocess.run([program, "-interaction=nonstopmode", "-halt-on-error", "report.tex"], cwd=folder,
                                   env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                   errors="replace", check=False)
             if done.returncode != 0:
                 raise Refusal("pdflatex: " + done.stdout[-1500:])
         log = pathlib.Path(folder, "report.log").read_text(errors="replace")
-        wrong = [f"{line}" for line in log.splitlines()
+        wrong = [line for line in log.splitlines()
                  if "undefined" in line and "Warning" in line or "multiply defined" in line
                  or (wide := re.match(r"Overfull \\[hv]box \(([\d.]+)pt", line)) and float(wide[1]) > MOST_OVERFULL]
         pages = int(re.search(r"Output written on report.pdf \((\d+) page", log)[1])
@@ -500,6 +511,7 @@ def main():
     parser.add_argument("--program", type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--ledger")
     parser.add_argument("--reports")
+    parser.add_argument("--commit")
     parser.add_argument("--tex")
     parser.add_argument("-o", "--output")
     chosen = parser.parse_args()
@@ -511,7 +523,7 @@ def main():
         try:
             declared = tomllib.loads((HERE / "slots.toml").read_text())
             slots = Slots(Reports(chosen.program, folder, chosen.ledger, declared["runs"]), declared)
-            tex = fill((HERE / "report.tex").read_text(), slots)
+            tex = fill((HERE / "report.tex").read_text(), slots, chosen.commit)
             if chosen.tex:
                 pathlib.Path(chosen.tex).write_text(tex)
             if chosen.output:

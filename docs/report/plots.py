@@ -1,11 +1,5 @@
 """The figures of the report, as pgfplots pictures of what the reports hold. build.py calls draw(NAME, SLOTS)."""
 
-import math
-
-COLORS = {"blue": "2f6fb7", "orange": "d06a0b", "green": "3c8a57", "gray": "76808d", "purple": "7a4fa3"}
-PREAMBLE = "\n".join(rf"\definecolor{{{name}}}{{HTML}}{{{code}}}" for name, code in COLORS.items())
-
-
 def points(rows, x, y):
     return " ".join(f"({row[x]:.6g},{row[y]:.6g})" for row in rows if row[x] is not None and row[y] is not None)
 
@@ -18,14 +12,16 @@ def with_errors(rows, x, y, error):
 
 def curve(rows, x, y, color, style="", entry="", marks="no marks"):
     legend = rf"\addlegendentry{{{entry}}}" if entry else ""
-    return rf"\addplot[{color}, thick, {marks}{', ' + style if style else ''}] coordinates {{{points(rows, x, y)}}};{legend}"
+    options = ", ".join(filter(None, (color, "thick", marks, style)))
+    return rf"\addplot[{options}] coordinates {{{points(rows, x, y)}}};{legend}"
 
 
-def bars(rows, x, y, error, color, mark="*", entry=""):
+def bars(rows, x, y, error, color, mark="*"):
     """Simulated points with their standard errors."""
-    legend = rf"\addlegendentry{{{entry}}}" if entry else ""
-    return (rf"\addplot[{color}, only marks, mark={mark}, mark size=1.5pt, forget plot, error bars/.cd, y dir=both, y explicit] "
-            rf"table[x index=0, y index=1, y error index=2] {{" + "\n" + with_errors(rows, x, y, error) + "\n};" + legend)
+    options = (f"{color}, only marks, mark={mark}, mark size=1.5pt, forget plot, "
+               "error bars/.cd, y dir=both, y explicit")
+    return (rf"\addplot[{options}] table[x index=0, y index=1, y error index=2] {{" + "\n"
+            + with_errors(rows, x, y, error) + "\n};")
 
 
 def axis(options, *content, kind="axis"):
@@ -51,7 +47,8 @@ def temperature(slots):
     for run, table, column, words, color, entry in (
             ("shift", "approximate_softmax", "predictor", "attention", "blue", "approximate softmax"),
             ("softmax", "errors", "attention", "softmax", "orange", "softmax")):
-        exact = ordered([r for r in slots.reports.table(f"{run}-curve", table) if r[column].startswith(words)], "temperature")
+        exact = ordered([r for r in slots.reports.table(f"{run}-curve", table)
+                         if r[column].startswith(words)], "temperature")
         drawn = [r for r in slots.reports.table(f"{run}-points", table)
                  if r[column].startswith(words) and r["simulation"] is not None]
         best = min(exact, key=lambda row: row["theory"])
@@ -104,8 +101,8 @@ def kernel(slots):
                   rf"{{{points(best, 'sigma', 'balanced')}}};"]
     common = r"width=0.49\textwidth, height=5.8cm, xmode=log, log ticks with fixed point, "
     lengths = ",".join(str(n) for n in sorted({r["n"] for r in rows}))
-    return beside(axis(common + rf"xtick={{{lengths}}}, xlabel={{context length $n$}}, ylabel={{loss}}, ymin=0, ymax=0.66, "
-                       "legend columns=2, legend pos=north east", *left),
+    return beside(axis(common + rf"xtick={{{lengths}}}, xlabel={{context length $n$}}, ylabel={{loss}}, ymin=0, "
+                       "ymax=0.66, legend columns=2, legend pos=north east", *left),
                   axis(common + r"xtick={0.1,0.25,1}, xlabel={kernel width $1/\sqrt{\kappa}$}, "
                        r"ymode=log, ytick={0.1,1,10,100}, ymin=0.02, ymax=300, ylabel={spread of $Z$ over its mean}, "
                        "legend columns=2, legend pos=north east", *right))
@@ -133,8 +130,8 @@ def gradients(slots):
     return beside(axis(common + r"ymode=log, xtick={0.33333,1,2,4,8,16}, xticklabels={1/3,1,2,4,8,16}, "
                        r"ytick={0.1,0.3,1}, xmin=0.28, xmax=20, ymin=0.05, ymax=3, xlabel={temperature}, "
                        r"ylabel={gradient of $W_K$ over $W_V$}", *left),
-                  axis(common + r"xtick={1,3,10,30,100}, xlabel={the one score}, ylabel={its weight}, ymin=0, ymax=1.4, "
-                       "ytick={0,0.5,1}, legend columns=2, legend pos=north west", *right))
+                  axis(common + r"xtick={1,3,10,30,100}, xlabel={the one score}, ylabel={its weight}, ymin=0, "
+                       "ymax=1.4, ytick={0,0.5,1}, legend columns=2, legend pos=north west", *right))
 
 
 SHADES = {"confirmed": "blue!70", "holds in a regime": "blue!30", "seen in a small model": "green!60",
@@ -156,7 +153,8 @@ def verdicts(slots):
         r"width=0.95\textwidth, height=5.6cm, xbar stacked, bar width=11pt, enlarge y limits=0.14, xmin=0, "
         r"symbolic y coords={" + ",".join(papers) + r"}, ytick=data, xlabel={claims}, nodes near coords, "
         r"every node near coord/.append style={font=\scriptsize, text=black}, legend columns=4, "
-        r"legend style={at={(0.44,-0.32)}, anchor=north, draw=none, font=\scriptsize, /tikz/every even column/.append style={column sep=8pt}}", *parts))
+        r"legend style={at={(0.44,-0.32)}, anchor=north, draw=none, font=\scriptsize, "
+        r"/tikz/every even column/.append style={column sep=8pt}}", *parts))
 
 
 PLOTS = {"temperature": temperature, "needle": needle, "kernel": kernel, "gradients": gradients, "verdicts": verdicts}
