@@ -413,10 +413,11 @@ def braced(text, at):
 
 
 COMMANDS = {"val": 1, "at": 2, "words": 2, "verdict": 1, "given": 3, "count": 1, "counts": 1, "listed": 1, "trial": 1,
-            "claimtable": 1, "besiderows": 0, "exactrows": 0, "references": 0, "plot": 1, "made": 1}
+            "claimtable": 1, "theory": 2, "besiderows": 0, "exactrows": 0, "references": 0, "plot": 1, "made": 1}
 
 
 def expander(slots, commit=None):
+    """The function that fills the slots of a text."""
     def count(verdict):
         if verdict not in (*VERDICTS, "all"):
             raise Refusal(f"{verdict} is no verdict")
@@ -431,6 +432,21 @@ def expander(slots, commit=None):
             value = value[:10] + ("-dirty" if value.endswith("dirty") else "")
         return latex(value) if isinstance(value, str) else number_text(value, 3)
 
+    def plot(name):
+        if name not in plots.PLOTS:
+            raise Refusal(f"plots.py has no figure {name}")
+        try:
+            return plots.PLOTS[name](slots)
+        except KeyError as missing:
+            raise Refusal(f"figure {name}: a table that it draws has no column {missing}") from None
+
+    def theory(page, heading):
+        """A section of a page with derivations, which must be there."""
+        text = (HERE.parent / "theory" / f"{page}.md").read_text()
+        if not re.search(rf"(?m)^#+ {re.escape(heading)}$", text):
+            raise Refusal(f"docs/theory/{page}.md has no heading {heading}")
+        return rf"\texttt{{docs/theory/{page}.md}}, ``{heading}''"
+
     def expand(text):
         fill = {
             "val": slots.number, "at": slots.at, "words": lambda name, words: latex(slots.words(name, words)),
@@ -439,7 +455,7 @@ def expander(slots, commit=None):
             "count": count, "counts": lambda paper: slots.counts(paper or None), "listed": slots.listed,
             "trial": slots.trial, "claimtable": slots.table, "besiderows": lambda: slots.beside(expand),
             "exactrows": lambda: slots.exact(expand), "references": slots.references,
-            "plot": lambda name: plots.draw(name, slots), "made": made,
+            "plot": plot, "theory": theory, "made": made,
         }
         done, at = [], 0
         for found in re.finditer(r"\\(%s)(?![A-Za-z])" % "|".join(COMMANDS), text):

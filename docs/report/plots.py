@@ -1,4 +1,4 @@
-"""The figures of the report, as pgfplots pictures of what the reports hold. build.py calls draw(NAME, SLOTS)."""
+"""The figures of the report, as pgfplots pictures of what the reports hold. build.py calls PLOTS[NAME](SLOTS)."""
 
 def points(rows, x, y):
     return " ".join(f"({row[x]:.6g},{row[y]:.6g})" for row in rows if row[x] is not None and row[y] is not None)
@@ -158,9 +158,3 @@ def verdicts(slots):
 
 
 PLOTS = {"temperature": temperature, "needle": needle, "kernel": kernel, "gradients": gradients, "verdicts": verdicts}
-
-
-def draw(name, slots):
-    if name not in PLOTS:
-        raise KeyError(f"plots.py has no figure {name}")
-    return PLOTS[name](slots)
