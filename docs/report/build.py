@@ -348,7 +348,7 @@ class Slots:
                 rf"{{{' '.join(parts)}}}")
 
     def table(self, paper):
-        """The claims of a paper that were tried, with what became of their rows; the others in a line."""
+        """How many claims of a paper have which verdict, and those that were tried, with what became of their rows."""
         lines = []
         for claim in self.of_paper(paper):
             if claim["verdict"] not in UNTRIED:
@@ -358,7 +358,7 @@ class Slots:
         rest = [f"{verdict}: " + "; ".join(dict.fromkeys(latex(claim["place"]) for claim in self.of_paper(paper)
                                                           if claim["verdict"] == verdict))
                 for verdict in UNTRIED if any(claim["verdict"] == verdict for claim in self.of_paper(paper))]
-        rest = " ".join(f"{text[0].upper()}{text[1:]}." for text in rest)
+        rest = " ".join(f"{text[0].upper()}{text[1:]}." for text in [self.counts(paper), *rest])
         return "\n".join([rf"\begin{{claims}}{{{paper}}}{{{rest}}}", *lines, r"\end{claims}"])
 
     # tables of numbers
@@ -412,7 +412,7 @@ def braced(text, at):
     raise Refusal(f"report.tex: braces that do not close: {text[at:at + 40]!r}")
 
 
-COMMANDS = {"val": 1, "at": 2, "words": 2, "verdict": 1, "given": 3, "count": 1, "counts": 1, "listed": 1, "trial": 1,
+COMMANDS = {"val": 1, "at": 2, "words": 2, "given": 3, "count": 1, "counts": 1, "listed": 1, "trial": 1,
             "claimtable": 1, "theory": 2, "besiderows": 0, "exactrows": 0, "references": 0, "plot": 1, "made": 1}
 
 
@@ -450,7 +450,6 @@ def expander(slots, commit=None):
     def expand(text):
         fill = {
             "val": slots.number, "at": slots.at, "words": lambda name, words: latex(slots.words(name, words)),
-            "verdict": lambda name: slots.claim(name)["verdict"],
             "given": lambda name, verdicts, said: slots.given(name, verdicts, expand(said)),
             "count": count, "counts": lambda paper: slots.counts(paper or None), "listed": slots.listed,
             "trial": slots.trial, "claimtable": slots.table, "besiderows": lambda: slots.beside(expand),
@@ -463,9 +462,9 @@ def expander(slots, commit=None):
                 continue
             done.append(text[at:found.start()])
             at, arguments = found.end(), []
-            for _ in range(COMMANDS[found[1]]):
+            for place in range(COMMANDS[found[1]]):
                 argument, at = braced(text, at)
-                arguments.append(" ".join(argument.split()) if found[1] != "given" else argument)
+                arguments.append(" ".join(argument.split()) if place < 2 else argument)
             done.append(fill[found[1]](*arguments))
         return "".join([*done, text[at:]])
 
@@ -477,7 +476,7 @@ def refuse_typed_numbers(prose):
     body = re.sub(r"(?m)^%.*$", "", prose).partition(r"\begin{document}")[2].partition(r"\begin{thebibliography}")[0]
     places = r"(Theorem|Proposition|Section|Corollary|Remark|Figs?\.|Table|Eqs?\.|App\.)[~ ][\w.(),]*"
     lengths = r"-?\d*\.?\d+(pt|em|cm|mm|ex|\\(textwidth|linewidth|baselineskip))"
-    names = r"\\(label|ref|cite|arxiv|href|url|given|plot|val|at|words|verdict|trial|claimtable|counts)(\{[^{}]*\})+"
+    names = r"\\(label|ref|cite|arxiv|href|url|given|plot|val|at|words|trial|claimtable|counts)(\{[^{}]*\})+"
     body = re.sub(f"{names}|{places}|{lengths}", "", re.sub(r"\\given\{[^{}]*\}\{[^{}]*\}", "", body))
     typed = [found[0] for found in re.finditer(r"(?<![\w.])\d+(\.\d+)?(\\%)?", body)
              if not (found[0].isdigit() and int(found[0]) <= 12)]
