@@ -354,12 +354,13 @@ class Slots:
             if claim["verdict"] not in UNTRIED:
                 counts = [(claim[key] or "--").replace(" of ", "/") for key in ("paper_holds", "controls")]
                 lines.append(rf"{latex(claim['place'])} & {latex(shortened(claim['quote'], 118))} & {counts[0]} & "
-                             rf"{counts[1]} & {claim['verdict']} \\\addlinespace[1.5pt]")
+                             rf"{counts[1]} & {claim['verdict']}")
         rest = [f"{verdict}: " + "; ".join(dict.fromkeys(latex(claim["place"]) for claim in self.of_paper(paper)
                                                           if claim["verdict"] == verdict))
                 for verdict in UNTRIED if any(claim["verdict"] == verdict for claim in self.of_paper(paper))]
         rest = " ".join(f"{text[0].upper()}{text[1:]}." for text in [self.counts(paper), *rest])
-        return "\n".join([rf"\begin{{claims}}{{{paper}}}{{{rest}}}", *lines, r"\end{claims}"])
+        rows = "\\\\\\addlinespace[1.5pt]\n".join(lines)  # no space after the last row, where a page may end
+        return "\n".join([rf"\begin{{claims}}{{{paper}}}{{{rest}}}", rows + r"\\", r"\end{claims}"])
 
     # tables of numbers
 

@@ -72,7 +72,7 @@ def needle(slots):
     for name, color in (("softmax", "blue"), ("SSMax", "orange")):
         right += [curve([r for r in exact if r["map"] == name], "n", "theory", color),
                   bars([r for r in drawn if r["map"] == name], "n", "simulation", "standard_error", color)]
-    common = r"width=0.49\textwidth, height=5.4cm, xmode=log, ymin=0, ymax=1.05, xmin=1.6, xmax=2000000, " \
+    common = r"width=0.49\textwidth, height=4.8cm, xmode=log, ymin=0, ymax=1.05, xmin=1.6, xmax=2000000, " \
              r"xlabel={row length $n$}, ylabel={weight of the high score}, "
     return beside(axis(common + "legend style={at={(0.97,0.5)}, anchor=east}, title={equal others}", *left),
                   axis(common + "title={normal others}", *right))
@@ -126,12 +126,12 @@ def gradients(slots):
             words = {"softmax": "softmax", "ssa": "SSA"}[name]
             right.append(curve(some, "score", name, color, style, f"{words}, $n = {n}$",
                                "mark=*, mark size=1.2pt, mark options=solid"))
-    common = r"width=0.49\textwidth, height=5.4cm, xmode=log, log ticks with fixed point, "
+    common = r"width=0.49\textwidth, height=4.8cm, xmode=log, log ticks with fixed point, "
     return beside(axis(common + r"ymode=log, xtick={0.33333,1,2,4,8,16}, xticklabels={1/3,1,2,4,8,16}, "
                        r"ytick={0.1,0.3,1}, xmin=0.28, xmax=20, ymin=0.05, ymax=3, xlabel={temperature}, "
                        r"ylabel={gradient of $W_K$ over $W_V$}", *left),
                   axis(common + r"xtick={1,3,10,30,100}, xlabel={the one score}, ylabel={its weight}, ymin=0, "
-                       "ymax=1.4, ytick={0,0.5,1}, legend columns=2, legend pos=north west", *right))
+                       "ymax=1.7, ytick={0,0.5,1}, legend columns=2, legend pos=north west", *right))
 
 
 SHADES = {"confirmed": "blue!70", "holds in a regime": "blue!30", "seen in a small model": "green!60",
