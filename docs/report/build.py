@@ -503,10 +503,10 @@ def compile_tex(tex, output):
         pathlib.Path(folder, "report.tex").write_text(tex)
         environment = {**os.environ, "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "0"),
                        "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
-        for _ in range(3):
-            done = subprocess.run([program, "-interaction=nonstopmode", "-halt-on-error", "report.tex"], cwd=folder,
-                                  env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  errors="replace", check=False)
+        for draft in (["-draftmode"], ["-draftmode"], []):
+            command = [program, *draft, "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
+            done = subprocess.run(command, cwd=folder, env=environment, text=True, errors="replace", check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if done.returncode != 0:
                 raise Refusal("pdflatex: " + done.stdout[-1500:])
         log = pathlib.Path(folder, "report.log").read_text(errors="replace")
