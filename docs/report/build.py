@@ -320,8 +320,8 @@ class Slots:
         for paper in self.papers:
             places = [latex(claim["place"]) for claim in self.of_paper(paper) if claim["verdict"] == verdict]
             if places:
-                parts.append(rf"\arxiv{{{paper}}}: " + "; ".join(dict.fromkeys(places)))
-        return ". ".join(parts) if parts else "none"
+                parts.append(rf"\arxiv{{{paper}}} ({'; '.join(dict.fromkeys(places))})")
+        return ", ".join(parts) if parts else "none"
 
     def trial(self, name):
         """A claim with its quotation, our setting, what its rows say and whether they hold, and the verdict."""
