@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,8 +54,11 @@ double wall_seconds() {
 template <bool fused>
 float peak(std::int64_t steps) {
   Pack<float> x[chains];
-  for (int k = 0; k < chains; ++k) x[k] = pack_of(static_cast<float>(k));
-  const float factor = 0.999f, term = 0.001f;
+  volatile float unknown = 0.999f;  // and all numbers differ, so that no compiler finds less work to do
+  const float factor = unknown, term = 1 - factor;
+  for (int k = 0; k < chains; ++k) {
+    for (int l = 0; l < pack_width<float>; ++l) x[k][l] = static_cast<float>(k) + factor * static_cast<float>(l);
+  }
   for (std::int64_t s = 0; s < steps; ++s) {
     for (int k = 0; k < chains; ++k) {
       if constexpr (fused) {
@@ -64,8 +68,11 @@ float peak(std::int64_t steps) {
       }
     }
   }
-  for (int k = 1; k < chains; ++k) x[0] += x[k];
-  return x[0][0];
+  float sum = 0;
+  for (int k = 0; k < chains; ++k) {
+    for (int l = 0; l < pack_width<float>; ++l) sum += x[k][l];
+  }
+  return sum;
 }
 
 /// The multiplications and additions of fused attention, forward, at the peak of `threads` cores.
@@ -74,9 +81,11 @@ void products_of_attention(int threads) {
   constexpr std::int64_t pairs = 2 * std::int64_t{length} * length * dimension;
   const std::int64_t steps = pairs / (std::int64_t{chains} * pack_width<float> * threads);
   std::vector<std::thread> team;
-  static std::atomic<float> kept;
-  for (int t = 0; t < threads; ++t) team.emplace_back([=] { kept = peak<fused>(steps); });
+  std::atomic<float> kept = 0;
+  for (int t = 0; t < threads; ++t) team.emplace_back([&kept, steps] { kept = peak<fused>(steps); });
   for (auto& thread : team) thread.join();
+  // A sum that nobody reads would not be computed.
+  if (!(kept > 0)) throw std::logic_error("bench-peers-rows: products of positive numbers are not positive");
 }
 
 template <class Work>
@@ -97,24 +106,24 @@ class Works {
  public:
   explicit Works(int threads) {
     const auto options = bench::with_threads(threads);
-    work_["copy"] = [=, this] { bench::copy(scores_, out_, threads); };
-    work_["softmax in place"] = [=, this] { apply::weights(scoring::Softmax<float>{}, out_, out_, options); };
+    work_["copy"] = [=] { bench::copy(scores_, out_, threads); };
+    work_["softmax in place"] = [=] { apply::weights(scoring::Softmax<float>{}, out_, out_, options); };
     add("softmax", scoring::Softmax<float>{}, scoring::parameter::Temperature{}, options);
     add("SSMax", scoring::SSMax<float>{0.25f}, scoring::parameter::Scale{}, options);
     add("SSA", scoring::SSA<float>{}, scoring::parameter::Exponent{}, options);
     add("NormSoftmax", scoring::NormSoftmax<float>{0.25f}, scoring::parameter::Temperature{}, options);
     add("ReLU over its sum", scoring::RatioScore<scoring::Relu, float>{scoring::ScoreNormalization::sum}, options);
-    work_["fused attention"] = [=, this] {
+    work_["fused attention"] = [=] {
       apply::attend(scoring::Softmax<float>{temperature}, layer_.queries, layer_.keys, layer_.values, layer_.out,
                     options);
     };
-    work_["fused attention backward"] = [=, this] {
+    work_["fused attention backward"] = [=] {
       apply::attention_gradient(scoring::Softmax<float>{temperature}, layer_.queries, layer_.keys, layer_.values,
                                 layer_.out, {to_queries_, to_keys_, to_values_}, options);
     };
     work_["products apart"] = [=] { products_of_attention<false>(threads); };
     work_["products fused"] = [=] { products_of_attention<true>(threads); };
-    work_["three steps of Eigen"] = [=, this] { bench::three_steps(layer_, temperature, threads); };
+    work_["three steps of Eigen"] = [=] { bench::three_steps(layer_, temperature, threads); };
   }
   Json run(const std::string& name, int repetitions) { return fastest(work_.at(name), repetitions); }
 
@@ -122,16 +131,16 @@ class Works {
   /// Weights of all rows and both products with the Jacobian.
   template <class Map>
   void add(const std::string& name, const Map& map, const apply::Options& options) {
-    work_[name] = [=, this] { apply::weights(map, scores_, out_, options); };
-    work_[name + " vjp"] = [=, this] { apply::vjp(map, scores_, cotangent_, out_, options); };
-    work_[name + " jvp"] = [=, this] { apply::jvp(map, scores_, cotangent_, out_, options); };
+    work_[name] = [=] { apply::weights(map, scores_, out_, options); };
+    work_[name + " vjp"] = [=] { apply::vjp(map, scores_, cotangent_, out_, options); };
+    work_[name + " jvp"] = [=] { apply::jvp(map, scores_, cotangent_, out_, options); };
   }
 
   /// And the derivative of a weighted sum by a parameter.
   template <class Map, class Parameter>
   void add(const std::string& name, const Map& map, Parameter parameter, const apply::Options& options) {
     add(name, map, options);
-    work_[name + " derivative"] = [=, this] {
+    work_[name + " derivative"] = [=] {
       out_(0, 0) = static_cast<float>(apply::derivative(map, parameter, scoring::MatrixView<const float>(scores_),
                                                         scoring::MatrixView<const float>(cotangent_), options));
     };
