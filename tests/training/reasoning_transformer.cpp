@@ -59,10 +59,10 @@ Number loss_of(const ReasoningLayout& layout, const Map& map, const Parameters& 
   using Column = std::vector<Number>;
   const ReasoningShape& shape = layout.shape();
   const auto entry = [&](TransformerPart part, int row, int column = 0) {
-    return parameters[static_cast<std::size_t>(layout.first(part) + row + column * layout.rows(part))];
+    return parameters[static_cast<std::size_t>(layout.place(part).first + row + column * layout.place(part).rows)];
   };
   const auto times = [&](TransformerPart part, const Column& x) {
-    Column y(static_cast<std::size_t>(layout.rows(part)), 0);
+    Column y(static_cast<std::size_t>(layout.place(part).rows), 0);
     for (std::size_t i = 0; i < y.size(); ++i) {
       for (std::size_t j = 0; j < x.size(); ++j) y[i] += entry(part, static_cast<int>(i), static_cast<int>(j)) * x[j];
     }
@@ -258,7 +258,7 @@ TEST_CASE("weight decay acts on the matrices of a reasoning transformer", "[trai
   const ReasoningLayout layout(reasoning::small_shape);
   const auto decays = layout.decays();
   REQUIRE(std::ssize(decays) == layout.size());
-  const auto at = [&](TransformerPart part) { return decays[static_cast<std::size_t>(layout.first(part))]; };
+  const auto at = [&](TransformerPart part) { return decays[static_cast<std::size_t>(layout.place(part).first)]; };
   CHECK(at(TransformerPart::query));
   CHECK(at(TransformerPart::mlp_out));
   CHECK(at(TransformerPart::embedding));

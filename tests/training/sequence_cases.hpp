@@ -25,7 +25,7 @@ std::vector<T> some_parameters(const SequenceLayout& layout, double scale = 0.6)
   std::vector<T> parameters;
   for (const auto& at : layout.places()) {
     for (std::ptrdiff_t k = 0; k < at.size; ++k) {
-      parameters.push_back(T((layout.is_gain(at.part) ? 1 : 0) + scale * normal(generator)));
+      parameters.push_back(T((at.kind == PartKind::gain ? 1 : 0) + scale * normal(generator)));
     }
   }
   return parameters;

@@ -51,11 +51,6 @@ class ParameterLayout {
     const auto found = std::find_if(places_.begin(), places_.end(), is_own);
     return found == places_.end() ? Place{part, layer, 0, 0, PartKind::other, 0, 0} : *found;
   }
-  [[nodiscard]] std::ptrdiff_t first(Part part) const { return place(part).first; }
-  [[nodiscard]] std::ptrdiff_t size(Part part) const { return place(part).size; }
-  [[nodiscard]] Eigen::Index rows(Part part) const { return place(part).rows; }
-  [[nodiscard]] Eigen::Index columns(Part part) const { return place(part).columns; }
-  [[nodiscard]] bool is_gain(Part part) const { return place(part).kind == PartKind::gain; }
 
   /// One number per parameter, as training::Trainer takes it: whether weight decay acts.
   [[nodiscard]] std::vector<bool> decays() const {
