@@ -15,7 +15,7 @@ from typing import Any, Callable, Protocol
 import numpy
 
 from . import scoring
-from .scoring import _HIGHEST_MASK, Map, Visibility, parameter_names
+from .scoring import _HIGHEST_MASK, _is_mask_beside, Map, Visibility, parameter_names
 
 _INFINITY = math.inf
 
@@ -270,7 +270,7 @@ def _visible(library: Library, map: Map, scores: Any, visibility: Visibility) ->
         low = seen & (scores <= _HIGHEST_MASK)
         high = library.filled(_INFINITY, scores)
         lowest = -library.largest(library.where(seen & ~low, -scores, -high), (-1,))
-        bad = bad | (low & (lowest < _INFINITY) & (scores > 10 * lowest))
+        bad = bad | (low & (lowest < _INFINITY) & ~_is_mask_beside(scores, lowest))
         seen = seen & ~low
     defined = seen.any(-1)[..., None] & ~bad.any(-1)[..., None]
     return seen, defined

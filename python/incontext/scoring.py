@@ -247,6 +247,11 @@ class MatrixNormSoftmax(Map):
 _HIGHEST_MASK = -5000.0  # calibration::highest_mask
 
 
+def _is_mask_beside(scores: Any, lowest_visible: Any) -> Any:
+    """Whether scores of at most _HIGHEST_MASK are masks; calibration::is_mask_beside. Arrays of any library."""
+    return scores <= 10 * lowest_visible
+
+
 def _with_masks(scores: Any) -> Any:
     """The scores in float64, with -infinity for masked elements and for the finite masks of every row."""
     given = numpy.asarray(scores, "float64")
@@ -256,7 +261,7 @@ def _with_masks(scores: Any) -> Any:
     if not (low & numpy.isfinite(given)).any():
         return given
     lowest = numpy.where(low, numpy.inf, given).min(axis=-1, keepdims=True)
-    near = low & numpy.isfinite(given) & (given > 10 * lowest) & (lowest < numpy.inf)
+    near = low & numpy.isfinite(given) & ~_is_mask_beside(given, lowest) & (lowest < numpy.inf)
     if near.any():
         raise ValueError("incontext::scoring::Map: a score is too low for a score and too near to the others for a mask "
                          f"(value = {given[near][0]:g}; needs a mask of -infinity)")

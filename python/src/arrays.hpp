@@ -70,7 +70,7 @@ class RowsOf {
     }
     return {array_.data() + offset, length(), array_.stride(array_.ndim() - 1)};
   }
-  /// The row's index in words, to follow a message: empty if there is no other row.
+  /// The row's index in words, to follow a message: empty for an array of one axis.
   std::string place(std::int64_t index) const {
     std::string words;
     for (std::size_t k = array_.ndim() - 1; k-- > 0;) {

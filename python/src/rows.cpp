@@ -98,8 +98,10 @@ void for_each_row(const RowFunction<T>& function, const nb::object& scores, cons
     const auto row = results.row(i);
     try {
       function(i, z.row(i).first(seen), o.row(i).first(seen), row.first(seen));
-    } catch (const std::logic_error& error) {
+    } catch (const std::domain_error& error) {
       throw std::domain_error(error.what() + z.place(i));
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(error.what() + z.place(i));
     }
     for (std::ptrdiff_t k = seen; k < row.size; ++k) row[k] = unseen;
   });

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apply/matrices.hpp"
@@ -219,38 +220,62 @@ TEST_CASE("the gradient of attention is the literal backward pass, the same bits
   check_gradient(SSA<double>{0.5, 3, 2}, all_of_ssa);
 }
 
-TEST_CASE("one sweep over the tiles has the bits of batches of queries and of keys, with every number of threads",
-          "[apply]") {
-  using Map = SSA<float>;
-  using Reader = apply::detail::ReaderOf<Map>::type;
-  using Team = apply::detail::Team<simulate::detail::HostSystem, float>;
-  using Sweep = apply::detail::GradientSweep<Reader, Team>;
-  CHECK(Sweep::suits(1, 1));
-  CHECK_FALSE(Sweep::suits(300, 3));
-  CHECK_FALSE(Sweep::suits(40000, 1));
-  // Every second tile ends early, and must not let the next one overtake the one before.
-  GradientLayer<float> layer(600, 1000, 19, 33);
-  for (std::ptrdiff_t i = 0; i < 600; ++i) layer.counts.push_back(i / 64 % 2 == 1 ? 1 + i % 60 : 400 + i);
+namespace {
+
+template <class Map>
+using SweepOf =
+    apply::detail::GradientSweep<typename apply::detail::ReaderOf<Map>::type,
+                                 apply::detail::Team<simulate::detail::HostSystem, typename Map::value_type>>;
+
+/// Compares one sweep, by several threads, with batches of queries and of keys, by so many that the sweep does not suit.
+template <class Map>
+void check_sweep(const Map& map, const std::vector<std::int64_t>& counts) {
+  using T = typename Map::value_type;
+  constexpr std::ptrdiff_t queries = 900, keys = 1000;
+  const GradientLayer<T> layer(queries, keys, 19, 33);
   for (const simulate::Device device : {simulate::Device::openmp, simulate::Device::tbb}) {
     if (!simulate::is_available(device)) continue;
     const auto gradient_by = [&](int threads) {
-      Gradient<float> gradient(layer);
-      const Options options{.visible_counts = layer.counts, .device = device, .threads = threads};
-      apply::attention_gradient(Map{}, layer.queries.in(), layer.keys.in(), layer.values.in(), layer.cotangent.in(),
-                                gradient.out(), options);
-      return gradient;
+      Gradient<T> gradient(layer);
+      const auto by =
+          apply::attention_gradient(map, layer.queries.in(), layer.keys.in(), layer.values.in(), layer.cotangent.in(),
+                                    gradient.out(), {.visible_counts = counts, .device = device, .threads = threads});
+      std::vector<double> by_parameter;
+      if constexpr (requires { by.base; }) by_parameter = {by.base, by.exponent, by.temperature};
+      if constexpr (requires { by.scale; }) by_parameter = {by.scale, by.bias};
+      return std::pair(gradient, by_parameter);
     };
-    const auto batches = gradient_by(9);
-    REQUIRE_FALSE(Sweep::suits(1000, 9));
+    REQUIRE_FALSE(SweepOf<Map>::suits(queries, keys, 9));
+    const auto [batches, batches_by_parameter] = gradient_by(9);
     for (const int threads : {1, 2, 3, 5, 7}) {
       CAPTURE(simulate::name(device), threads);
-      REQUIRE(Sweep::suits(1000, threads));
-      const auto sweep = gradient_by(threads);
+      REQUIRE(SweepOf<Map>::suits(queries, keys, threads));
+      const auto [sweep, by_parameter] = gradient_by(threads);
       CHECK(same_bits(sweep.queries.numbers, batches.queries.numbers));
       CHECK(same_bits(sweep.keys.numbers, batches.keys.numbers));
       CHECK(same_bits(sweep.values.numbers, batches.values.numbers));
+      CHECK(same_bits(by_parameter, batches_by_parameter));
+      CHECK(by_parameter.size() > 1);
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("one sweep over the tiles has the bits of batches of queries and of keys, with every number of threads",
+          "[apply]") {
+  using Sweep = SweepOf<SSA<float>>;
+  CHECK(Sweep::suits(1, 1, 1));
+  CHECK(Sweep::suits(256, 256, 2));
+  CHECK_FALSE(Sweep::suits(192, 256, 2));  // three tiles of queries: the batches of keys have work for both
+  CHECK_FALSE(Sweep::suits(256, 192, 2));
+  CHECK(Sweep::suits(1, 1 << 18, 1));
+  CHECK_FALSE(Sweep::suits(1, (1 << 18) + 1, 1));
+  // Every second tile ends early, and must not let the next one overtake the one before.
+  std::vector<std::int64_t> counts;
+  for (std::ptrdiff_t i = 0; i < 900; ++i) counts.push_back(i / 64 % 2 == 1 ? 1 + i % 60 : 100 + i);
+  check_sweep(SSA<float>{}, counts);
+  check_sweep(SSMax<double>{0.25, -2}, {});
 }
 
 TEST_CASE("the gradient of attention is the difference quotient of its outputs", "[apply]") {

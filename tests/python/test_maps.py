@@ -77,6 +77,8 @@ def test_a_score_that_is_no_number_is_refused_with_its_place(bad):
         scoring.Softmax(1.0)(scores)
     with pytest.raises(ValueError, match=r"score 3 is NaN or infinite .*mask\)$"):
         scoring.Softmax(1.0)(scores[1, 2])
+    with pytest.raises(ValueError, match=r"score 3 is NaN or infinite .*\) in row \[0\]$"):
+        scoring.Softmax(1.0)(scores[1, 2:])
 
 
 def test_functions_of_one_row_do_not_see_a_finite_mask():

@@ -145,8 +145,8 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
   bool in_one_sweep = false;
   if constexpr (System::lanes > 1) {
     using Sweep = GradientSweep<Reader, Team>;
-    in_one_sweep = Sweep::suits(all.problem.keys.rows, System::workers(workers));
-    if (in_one_sweep) Sweep(reader, all).run(workers);
+    in_one_sweep = Sweep::suits(queries, all.problem.keys.rows, System::workers(workers));
+    if (in_one_sweep) Sweep::run(reader, all, workers);
   }
   if (!in_one_sweep) {
     run_batches<System>(QueryGradientBatch<Reader, Team>{reader, all}, queries, workers);
@@ -172,11 +172,12 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
 ///     \bar\theta = \sum_{ij} y_{ij} \frac{\partial \phi_i(q_i \cdot k_j)}{\partial \theta} \f]
 ///
 /// No matrix of weights is formed. On a CPU a thread keeps the scores of 64 queries, and one sweep over the blocks of 64
-/// keys gives the gradients by all three: five products of matrices. On a GPU, above 32768 keys, and where there are
-/// fewer than 128 keys for each of several threads, the weights are computed again from the scores, once for the queries
-/// and once for the keys: nine products. Every query's and every key's sums have one order, so the bits depend neither
-/// on the number of threads nor on the way. The derivatives by the parameters are returned as a map: each is in the
-/// member of the parameter's name, summed over the queries in a balanced tree.
+/// keys gives the gradients by all three: five products of matrices, in memory of O(threads n + n (d + dv)). On a GPU,
+/// where threads times n is above 2^18, and where several threads have fewer than two blocks of 64 queries or 64 keys
+/// each, the weights are computed again from the scores, once for the queries and once for the keys: nine products, in
+/// memory of O(q + threads (d + dv)). Every query's and every key's sums have one order, so the bits of finite numbers
+/// depend neither on the number of threads nor on the way. The derivatives by the parameters are returned as a map: each
+/// is in the member of the parameter's name, summed over the queries in a balanced tree.
 ///
 /// Source    derived: docs/theory/scoring.md#softmax-of-a-map, by blocks as in arXiv 2205.14135.
 /// Shapes    (queries: q x d, keys: n x d, values: n x dv, cotangent: q x dv, out: as queries, keys and values)

@@ -16,6 +16,11 @@ inline constexpr double highest_mask = -5000;
 
 /// Whether a score of at most highest_mask is low enough, beside the lowest score above it, to be a mask: at most ten
 /// times that one. Otherwise it may be a score.
+///
+/// Source    definition.
+/// Domain    lowest_visible above highest_mask, or infinity for none.
+/// Limits    no visible score, or a score of -infinity: a mask.
+/// Accuracy  exact: tests/calibration/visible_scores.cpp.
 template <class T>
 constexpr bool is_mask_beside(const T& score, const T& lowest_visible) {
   return score <= 10 * lowest_visible;

@@ -61,8 +61,9 @@ inline constexpr std::array transformer_part_names{"embedding",
 ///     const std::ptrdiff_t last = query.first + query.size - 1;   // of W_Q of the second layer
 ///
 /// Shapes    attention: query, key, value, output: width x width; MLP: mlp_in: hidden x width, mlp_out: width x
-///           hidden; read-out: head: outputs x width; norms and biases: columns. Without a norm, its parts have no
-///           columns, and without hidden numbers those of the MLP have none.
+///           hidden; read-out: head: outputs x width; norms and biases: one column each; embeddings, class_token and map:
+///           as the model's own layout says. Without a norm, its parts have no columns, and without hidden numbers those
+///           of the MLP have none.
 /// Errors    none: a part that was not added has the size 0.
 class TransformerLayout : public ParameterLayout<TransformerPart> {
  protected:

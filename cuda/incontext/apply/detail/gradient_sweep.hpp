@@ -15,9 +15,9 @@
 #include "incontext/core/pack.hpp"
 #include "incontext/simulate/engine/memory.hpp"
 
-/// The backward pass on a CPU, in one sweep over the tiles of 64 queries and 64 keys: five products of matrices in the
-/// place of the nine that batches of queries and of keys need, which know nothing of each other. All sums have the order
-/// of those batches, so that the bits are the same.
+/// The backward pass on a CPU, in one sweep over the tiles of 64 queries and 64 keys. It takes five products of matrices.
+/// QueryGradientBatch and KeyGradientBatch take nine, because they compute the scores three times and the products of
+/// cotangents with values three times. All sums have the order of theirs, so that finite numbers give the same bits.
 namespace incontext::apply::detail {
 inline namespace INCONTEXT_PACKS {
 
@@ -42,12 +42,14 @@ inline void add_rows(const T* rows, std::int64_t queries, std::int64_t stride, c
   }
 }
 
-/// The rows from the sums of the queries' tiles before, which a tile may add to when those have.
+/// The order in which tiles of queries add to the sums of the keys: a tile adds to a block of keys after every earlier
+/// tile has added to it, or has ended. Tiles are begun in order, so that a tile waits for tiles alone that running threads
+/// have begun: there is no deadlock with any number of threads.
 class Turns {
  public:
   explicit Turns(std::int64_t tiles) : blocks_(static_cast<std::size_t>(tiles)) {}
 
-  /// The next tile that nobody has begun. It waits for earlier ones alone, whose threads are running.
+  /// The next tile that nobody has begun.
   std::int64_t next() { return next_.fetch_add(1); }
 
   /// Returns when every tile before `tile` has added to the first `blocks` blocks of keys.
@@ -55,8 +57,12 @@ class Turns {
     constexpr int spins = 1000;
     if (tile == 0) return;
     const auto& before = blocks_[static_cast<std::size_t>(tile - 1)];
-    for (int spin = 0; before.load(std::memory_order_acquire) < blocks; ++spin) {
-      if (spin > spins) std::this_thread::yield();
+    for (int spin = 0; before.load(std::memory_order_acquire) < blocks;) {
+      if (spin < spins) {
+        ++spin;
+      } else {
+        std::this_thread::yield();
+      }
     }
   }
 
@@ -88,21 +94,37 @@ class GradientSweep {
  public:
   using T = typename Reader::T;
 
-  /// Whether the scores of a tile fit into a moderate part of a thread's memory, and there are blocks of keys enough for
-  /// the threads to follow one another.
-  static bool suits(std::int64_t keys, std::int64_t threads) {
-    return keys <= most_keys && 2 * threads * key_block <= std::max(keys, 2 * key_block);
+  /// Whether the threads find enough tiles to follow one another, and their scores fit into 128 MiB (of floats). Fewer
+  /// tiles of queries would leave threads without work, which the batches of keys give them.
+  static bool suits(std::int64_t queries, std::int64_t keys, std::int64_t threads) {
+    constexpr std::int64_t most_numbers = std::int64_t{1} << 25;
+    const bool has_turns = threads == 1 || 2 * threads <= std::min(tiles_of(queries), tiles_of(keys));
+    return has_turns && keys <= most_numbers / (2 * tile * threads);
   }
+
+  static void run(const Reader& reader, const GradientProblem<T>& all, const simulate::detail::Workers& workers) {
+    GradientSweep(reader, all).add_tiles(workers);
+  }
+
+ private:
+  using Batch = QueryGradientBatch<Reader, BatchTeam>;
+  using State = typename Batch::State;
+  static constexpr BatchTeam team = {};
+  static constexpr int lanes = BatchTeam::lanes, width = pack_width<T>;
+  // KeyGradientBatch sums the queries in blocks of key_block, too: other tiles would give other bits.
+  static constexpr std::int64_t tile = key_block, most_groups = tile / lanes;  // groups of as many queries as lanes
+  static constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
+  static_assert(tile % lanes == 0);
 
   GradientSweep(const Reader& reader, const GradientProblem<T>& all)
       : queries_(reader, all),
         all_(all),
-        tiles_((all.problem.queries.rows + tile - 1) / tile),
+        tiles_(tiles_of(all.problem.queries.rows)),
         key_stride_(padded(all.problem.keys.columns)),
         value_stride_(padded(all.problem.values.columns)),
         turns_(tiles_) {}
 
-  void run(const simulate::detail::Workers& workers) {
+  void add_tiles(const simulate::detail::Workers& workers) {
     using simulate::detail::HostSystem;
     constexpr auto where = "apply::attention_gradient";
     const Problem<T>& problem = all_.problem;
@@ -118,16 +140,7 @@ class GradientSweep {
     copy_matrix<T>({to_values(0), problem.keys.rows, problem.values.columns, {value_stride_, 1}}, all_.to_values);
   }
 
- private:
-  using Batch = QueryGradientBatch<Reader, BatchTeam>;
-  using State = typename Batch::State;
-  static constexpr BatchTeam team = {};
-  static constexpr int lanes = BatchTeam::lanes, width = pack_width<T>;
-  static constexpr std::int64_t tile = key_block, most_groups = tile / lanes;  // groups of as many queries as lanes
-  static constexpr std::int64_t most_keys = std::int64_t{1} << 15;
-  static constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-  static_assert(tile % lanes == 0);
-
+  static std::int64_t tiles_of(std::int64_t rows) { return (rows + tile - 1) / tile; }
   static std::int64_t padded(std::int64_t columns) { return (columns + width - 1) / width * width; }
   static T* aligned(T* numbers) {
     const auto misplaced = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(numbers) / sizeof(T)) % line;

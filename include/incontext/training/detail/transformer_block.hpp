@@ -8,7 +8,8 @@
 
 namespace incontext::training::detail {
 
-/// The parts of one layer, each a matrix in place: of the parameters (Number is const), or of the gradients by them.
+/// The parts of one layer, each a matrix in place: of the parameters (Number is const), or of the gradients by them. The
+/// layout and the numbers must outlive it.
 template <class Number>
 struct LayerParts {
   const TransformerLayout& layout;
@@ -18,7 +19,8 @@ struct LayerParts {
   [[nodiscard]] auto operator()(TransformerPart which) const { return layout.part(numbers, which, layer); }
 };
 
-/// The multilayer perceptron of a block, which reads what it adds to. Examples or tokens are columns.
+/// The multilayer perceptron of a block, which reads what it adds to. Examples or tokens are columns. W_1, b_1, W_2, b_2
+/// are mlp_in, mlp_in_bias, mlp_out, mlp_out_bias; they must have hidden numbers.
 ///
 /// \f[ x \leftarrow x + W_2\, (W_1 \mathrm{LN}(x) + b_1)_+ + b_2 \f]
 template <Real T>
@@ -57,7 +59,8 @@ struct Perceptron {
   }
 };
 
-/// What a transformer says about the numbers that its last block leaves.
+/// What a transformer says about the numbers that its last block leaves. H and b are head and head_bias, LN_f is the final
+/// norm.
 ///
 /// \f[ y = H\, \mathrm{LN}_f(x) + b \f]
 template <Real T>
