@@ -37,6 +37,7 @@ function plain(text,    out, end, opens) {
 function escaped(text,    out) {
   gsub(/[<>&#@%]/, "\\\\&", text)
   gsub(/::/, "\\::", text)
+  gsub(/ \. /, " \\&middot; ", text)  # a product of vectors, and no end of a sentence
   out = ""
   while (match(text, /`[^`]+`/)) {
     out = out substr(text, 1, RSTART - 1) "<code>" substr(text, RSTART + 1, RLENGTH - 2) "</code>"

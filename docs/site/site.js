@@ -31,7 +31,12 @@ if (document.querySelector("div.contents")) {
   });
 }
 
-document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest" });
+// Doxygen's pages share their navigation, which therefore does not say which of them is open.
+const address = location.href.split(/[?#]/)[0];
+const current = document.querySelector("nav [aria-current]") ??
+  [...document.querySelectorAll("nav a")].find((link) => link.href === address);
+current?.setAttribute("aria-current", "page");
+current?.scrollIntoView({ block: "nearest" });
 
 const menu = document.getElementById("site-menu");
 menu.addEventListener("click", () => {
@@ -70,7 +75,8 @@ function found(query) {
 function excerpt(entry, query) {
   const places = [query, ...query.split(/\s+/)].map((part) => entry.low.indexOf(part.toLowerCase()));
   const start = Math.max(0, (places.find((place) => place >= 0) ?? 0) - 60);
-  return (start > 0 ? "…" : "") + entry.text.slice(start, start + 180) + "…";
+  const end = start + 180;
+  return (start > 0 ? "…" : "") + entry.text.slice(start, end) + (entry.text.length > end ? "…" : "");
 }
 
 function show() {

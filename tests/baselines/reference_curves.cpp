@@ -21,7 +21,7 @@ using namespace baselines;
 namespace {
 
 template <class T>
-const std::vector<T>& values_of(const std::vector<Curve<T>>& curves, const std::string& name) {
+const std::vector<T>& values_of(const std::vector<Curve<T>>& curves, const char* name) {
   for (const Curve<T>& curve : curves) {
     if (curve.name == name) return curve.values;
   }
