@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the report, a PDF of at most 12 pages, from the ledger's JSON: no number, verdict or quotation of it is typed.
+"""Builds the report, a PDF of at most 12 pages, from the ledger's JSON, which has its numbers, verdicts and quotations.
 
     docs/report/build.py --program build/examples/incontext -o report.pdf
     docs/report/build.py --program build/examples/incontext --reports build/report -o report.pdf
@@ -38,6 +38,7 @@ import tomllib
 import plots
 
 HERE = pathlib.Path(__file__).resolve().parent
+RECORDED = HERE.parents[1] / "examples/verify/recorded"
 LEDGER = "verify --edition quick --seed 1"
 MOST_PAGES = 12
 MOST_OVERFULL = 2.0  # points
@@ -136,50 +137,84 @@ def kept_name(name, line):
     return f"{name}-{hashlib.sha256(line.encode()).hexdigest()[:8]}.json"
 
 
+def refuse_gpu(report, of):
+    """Refuses a report of a GPU, and a ledger whose commands or recorded reports are of one."""
+    devices = [report.get("device"), report.get("arguments", {}).get("device")]
+    for table in report["tables"]:
+        for row in table["rows"] if table["name"] == "the_runs" else []:
+            devices += re.findall(r"--device[ =](\S+)", row["command"])
+            if recorded := row.get("recorded"):
+                devices.append(Reports.read(RECORDED / recorded.split(",")[0]).get("device"))
+    if any(str(device).startswith("cuda") for device in devices):
+        raise Refusal(f"{of} is of a GPU, and the prose says that none has run this")
+
+
 class Reports:
     def __init__(self, program, folder, ledger, runs):
         self.program, self.folder, self.lines = program, pathlib.Path(folder), runs
         self.known = {}
-        self.ledger = json.loads(pathlib.Path(ledger).read_text()) if ledger else self.get("ledger", LEDGER)
+        self.ledger = self.read(pathlib.Path(ledger)) if ledger else self.get("ledger", LEDGER)
+        kept = ledger or self.folder / kept_name("ledger", LEDGER)
         if not self.ledger.get("complete") or self.ledger.get("exit_code") != 0:
-            raise Refusal("the ledger is incomplete, or a result of ours is rejected in it")
+            raise Refusal(f"the ledger {kept} is incomplete, or a result of ours is rejected in it")
+        refuse_gpu(self.ledger, f"the ledger {kept}")
+
+    @staticmethod
+    def read(file):
+        try:
+            return json.loads(file.read_text())
+        except (OSError, ValueError) as problem:
+            raise Refusal(f"{file}: {problem}") from None
 
     def get(self, name, line):
         """The report of a command line: kept, recorded in the repository, or of a run of the program."""
         if line.startswith("recorded "):
-            return json.loads((HERE.parents[1] / "examples/verify/recorded" / line.split()[1]).read_text())
+            return self.read(RECORDED / line.split()[1])
         kept = self.folder / kept_name(name, line)
         if not kept.exists():
             if not self.program:
                 raise Refusal(f"there is no report {kept.name}, and no --program to make one by: incontext {line}")
             print(f"incontext {line}", flush=True)
-            output = ["--format", "json", "--output", str(kept), "--quiet"]
-            subprocess.run([self.program, *line.split(), *output], check=False)
-            if not kept.exists():
-                raise Refusal(f"no report came of: incontext {line}")
-        return json.loads(kept.read_text())
+            with tempfile.TemporaryDirectory(dir=self.folder, prefix="new-") as folder:
+                made = pathlib.Path(folder, kept.name)
+                output = ["--format", "json", "--output", str(made), "--quiet"]
+                subprocess.run([self.program, *line.split(), *output], check=False)
+                if not made.exists():
+                    raise Refusal(f"no report came of: incontext {line}")
+                if not self.read(made).get("complete"):
+                    raise Refusal(f"stopped early, and not kept as {kept}: incontext {line}")
+                made.replace(kept)
+        return self.read(kept)
 
     def run(self, name):
         if name not in self.lines:
             raise Refusal(f"slots.toml has no run {name}")
         if name not in self.known:
-            report = self.get(name, self.lines[name])
+            line = self.lines[name]
+            recorded = line.startswith("recorded ")
+            of = f"run {name} ({line.split()[1] if recorded else self.folder / kept_name(name, line)})"
+            report = self.get(name, line)
             if report["exit_code"] not in (0, 3):
-                raise Refusal(f"run {name}: exit code {report['exit_code']}: {report['verdict'].get('text')}")
-            if str(report.get("device")).startswith("cuda"):
-                raise Refusal(f"run {name} is of a GPU, and the prose says that none has run this")
+                raise Refusal(f"{of}: exit code {report['exit_code']}: {report['verdict'].get('text')}")
+            if not report.get("complete"):
+                raise Refusal(f"{of} was stopped early")
+            refuse_gpu(report, of)
             commit, ledgers = report.get("commit"), self.ledger.get("commit")
-            if commit != ledgers and not self.lines[name].startswith("recorded "):
-                raise Refusal(f"run {name} is of commit {commit}, and the ledger of {ledgers}")
+            if commit != ledgers and not recorded:
+                raise Refusal(f"{of} is of commit {commit}, and the ledger of {ledgers}")
             self.known[name] = report
         return self.known[name]
 
-    def table(self, name, table):
-        """The rows of the first table whose name begins so."""
+    def whole_table(self, name, table):
+        """The first table whose name begins so."""
         for one in self.run(name)["tables"]:
             if one["name"].startswith(table):
-                return one["rows"]
+                return one
         raise Refusal(f"run {name} has no table {table}")
+
+    def table(self, name, table):
+        """Its rows."""
+        return self.whole_table(name, table)["rows"]
 
     def row(self, name, table, where):
         """The one row whose cells are those of `where`."""
@@ -244,13 +279,34 @@ class Slots:
             value = row[slot["column"]]
         if not isinstance(value, (int, float)):
             raise Refusal(f"its cell has no number ({value!r})")
-        if "error" in slot or slot["column"] == "simulation" and "digits" not in slot:
-            error = row[slot.get("error", "standard_error")]
+        if "argument" not in slot:
+            error = self.error(slot, row, value)
+        if "less" in slot:
+            value -= self.value(slot["less"])
         if "over" in slot:
-            scale /= self.value(slot["over"])
+            below = self.value(slot["over"])
+            if below_error := self.values[slot["over"]][1]:
+                error = math.hypot(error or 0, value * below_error / below)
+            scale /= below
         if scale != 1:
             value, error = value * scale, error and error * scale
         return value, error
+
+    def error(self, slot, row, value):
+        """The standard error of a cell; none where the report has none."""
+        column = slot["column"]
+        if "relative_error" in slot:
+            return value * row[slot["relative_error"]]
+        if "stddev" in slot:
+            runs = slot["values"]
+            return row[slot["stddev"]] / math.sqrt(row[runs] if runs in row
+                                                   else self.reports.run(slot["run"])["arguments"][runs])
+        if "error" in slot or column == "simulation":
+            return row[slot.get("error", "standard_error")]
+        for word in ("error", "stddev"):
+            if (other := f"{column.removeprefix('mean_')}_{word}") in row:
+                raise Refusal(f"its column {column} has its error in {other}, which slots.toml does not name")
+        return None
 
     def check(self, name, slot):
         """What the prose asserts of a number: above or below another number or slot."""
@@ -268,14 +324,36 @@ class Slots:
         value, error = self.values[name]
         if "argument" in self.numbers[name]:
             return rf"\ensuremath{{{value:.6g}}}"
+        if error and (digits := self.numbers[name].get("digits")):
+            shown = significant(value, digits)
+            if error >= 0.5 * 10.0 ** -len(shown.partition(".")[2]):
+                raise Refusal(f"slot {name}: {digits} digits ({shown}) hide its error, {error:.2g}")
+            error = None
         return number_text(value, self.numbers[name].get("digits", 3), error)
 
     def at(self, name, cell):
         """Where the number of a slot is taken from."""
         value = self.numbers.get(name, {}).get("where", {}).get(cell)
-        if not isinstance(value, (int, float)):
+        if value is None:
             raise Refusal(f"slot {name}: slots.toml does not take it at a {cell}")
-        return number_text(value, 6)
+        return latex(value) if isinstance(value, str) else number_text(value, 6)
+
+    def noted(self, run, table, words):
+        """Words that the title of a table has, or a note below it."""
+        found, words = self.reports.whole_table(run, table), " ".join(words.split())
+        if words not in " ".join([found.get("title", ""), *found.get("notes", [])]):
+            raise Refusal(f"table {table} of run {run} does not say {words!r}")
+        return latex(words)
+
+    def here(self, row, found):
+        """The words for an exact result, with the cells of its row and the arguments of its run."""
+        def cell(match):
+            arguments = self.reports.run(row["run"])["arguments"]
+            value = found[match[1]] if match[1] in found else arguments.get(match[1])
+            if not isinstance(value, (int, float)):
+                raise Refusal(f"exact result {row['what']!r}: neither its row nor its run has a {match[1]}")
+            return number_text(value, 6)
+        return re.sub(r"\\here\{([\w-]+)\}", cell, row["what"])
 
     # claims
 
@@ -385,7 +463,7 @@ class Slots:
             if found["verdict"] != "agrees":
                 raise Refusal(f"exact result {row['what']!r}: its row says {found['verdict']}, and not that it agrees")
             digits = max(2, 1 - math.floor(math.log10(found["standard_error"] / abs(found["theory"]))))
-            lines.append(rf"{expand(row['what'])} & {number_text(found['theory'], digits)} & "
+            lines.append(rf"{expand(self.here(row, found))} & {number_text(found['theory'], digits)} & "
                          rf"{number_text(found['simulation'], digits, found['standard_error'])} & "
                          rf"${found['z']:.2f}$ \\")
         return "\n".join(lines)
@@ -413,7 +491,7 @@ def braced(text, at):
     raise Refusal(f"report.tex: braces that do not close: {text[at:at + 40]!r}")
 
 
-COMMANDS = {"val": 1, "at": 2, "words": 2, "given": 3, "count": 1, "counts": 1, "listed": 1, "trial": 1,
+COMMANDS = {"val": 1, "at": 2, "noted": 3, "words": 2, "given": 3, "count": 1, "counts": 1, "listed": 1, "trial": 1,
             "claimtable": 1, "theory": 2, "besiderows": 0, "exactrows": 0, "references": 0, "plot": 1, "made": 1}
 
 
@@ -450,7 +528,8 @@ def expander(slots, commit=None):
 
     def expand(text):
         fill = {
-            "val": slots.number, "at": slots.at, "words": lambda name, words: latex(slots.words(name, words)),
+            "val": slots.number, "at": slots.at, "noted": slots.noted,
+            "words": lambda name, words: latex(slots.words(name, words)),
             "given": lambda name, verdicts, said: slots.given(name, verdicts, expand(said)),
             "count": count, "counts": lambda paper: slots.counts(paper or None), "listed": slots.listed,
             "trial": slots.trial, "claimtable": slots.table, "besiderows": lambda: slots.beside(expand),
@@ -472,21 +551,30 @@ def expander(slots, commit=None):
     return expand
 
 
-def refuse_typed_numbers(prose):
-    """Places of a paper, and 0 to 12 in formulas, are allowed; other numbers come from reports."""
+def refuse_typed_numbers(prose, declared):
+    """Places of a paper, and 0 to 12 in formulas, are allowed; other numbers come from reports. In captions, and in the
+    words that slots.toml has for rows of tables, it is 0 and 1."""
     body = re.sub(r"(?m)^%.*$", "", prose).partition(r"\begin{document}")[2].partition(r"\begin{thebibliography}")[0]
     places = r"(Theorem|Proposition|Section|Corollary|Remark|Figs?\.|Table|Eqs?\.|App\.)[~ ][\w.(),]*"
     lengths = r"-?\d*\.?\d+(pt|em|cm|mm|ex|\\(textwidth|linewidth|baselineskip))"
-    names = r"\\(label|ref|cite|arxiv|href|url|given|plot|val|at|words|trial|claimtable|counts)(\{[^{}]*\})+"
-    body = re.sub(f"{names}|{places}|{lengths}", "", re.sub(r"\\given\{[^{}]*\}\{[^{}]*\}", "", body))
-    typed = [found[0] for found in re.finditer(r"(?<![\w.])\d+(\.\d+)?(\\%)?", body)
-             if not (found[0].isdigit() and int(found[0]) <= 12)]
-    if typed:
-        raise Refusal(f"report.tex: numbers that are typed and come from no report: {', '.join(typed)}")
+    commands = "label|ref|cite|arxiv|href|url|given|plot|val|at|here|noted|words|trial|claimtable|counts"
+    names = rf"\\({commands})(\{{[^{{}}]*\}})+"
+
+    def typed(text, largest):
+        text = re.sub(f"{names}|{places}|{lengths}", "", re.sub(r"\\given\{[^{}]*\}\{[^{}]*\}", "", text))
+        return [found[0] for found in re.finditer(r"(?<![\w.])\d+(\.\d+)?(\\%)?", text)
+                if not (found[0].isdigit() and int(found[0]) <= largest)]
+
+    captions = [braced(body, found.end())[0] for found in re.finditer(r"\\caption(?=\{)", body)]
+    words = [row[key] for rows in (declared["beside"], declared["exact"]) for row in rows for key in ("what", "ours")
+             if key in row]
+    for file, texts, largest in (("report.tex", [body], 12), ("a caption", captions, 1), ("slots.toml", words, 1)):
+        if numbers := [number for text in texts for number in typed(text, largest)]:
+            raise Refusal(f"{file}: numbers that are typed and come from no report: {', '.join(numbers)}")
 
 
 def fill(prose, slots, commit=None):
-    refuse_typed_numbers(prose)
+    refuse_typed_numbers(prose, slots.declared)
     prose = re.sub(r"(?m)^%.*\n", "", prose)
     filled = expander(slots, commit)(prose)
     if unused := slots.unused():
@@ -495,15 +583,17 @@ def fill(prose, slots, commit=None):
 
 
 def compile_tex(tex, output):
-    """Runs pdflatex three times, for the references and the widths of tables, and reads its log."""
+    """Runs pdflatex three times, for the references and the widths of tables, and reads its log. The figures, on which
+    neither depends, are drawn in the last run alone. The PDF is written where nothing is wrong."""
     program = shutil.which(os.environ.get("PDFLATEX", "pdflatex"))
     if not program:
         raise Refusal("there is no pdflatex (Debian: texlive-latex-recommended texlive-pictures lmodern)")
+    undrawn = re.sub(r"(?s)\\begin\{tikzpicture\}.*?\\end\{tikzpicture\}", "", tex)
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "report.tex").write_text(tex)
         environment = {**os.environ, "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", "0"),
                        "FORCE_SOURCE_DATE": "1", "max_print_line": "1000"}
-        for draft in (["-draftmode"], ["-draftmode"], []):
+        for source, draft in ((undrawn, ["-draftmode"]), (undrawn, ["-draftmode"]), (tex, [])):
+            pathlib.Path(folder, "report.tex").write_text(source)
             command = [program, *draft, "-interaction=nonstopmode", "-halt-on-error", "report.tex"]
             done = subprocess.run(command, cwd=folder, env=environment, text=True, errors="replace", check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -512,13 +602,14 @@ def compile_tex(tex, output):
         log = pathlib.Path(folder, "report.log").read_text(errors="replace")
         wrong = [line for line in log.splitlines()
                  if "undefined" in line and "Warning" in line or "multiply defined" in line
+                 or "widths have changed" in line
                  or (wide := re.match(r"Overfull \\[hv]box \(([\d.]+)pt", line)) and float(wide[1]) > MOST_OVERFULL]
         pages = int(re.search(r"Output written on report.pdf \((\d+) page", log)[1])
         if pages > MOST_PAGES:
             wrong.append(f"{pages} pages, more than {MOST_PAGES}")
-        shutil.copyfile(pathlib.Path(folder, "report.pdf"), output)
         if wrong:
-            raise Refusal("the PDF was written, but:\n  " + "\n  ".join(wrong))
+            raise Refusal(f"{output} is not written:\n  " + "\n  ".join(wrong))
+        shutil.copyfile(pathlib.Path(folder, "report.pdf"), output)
     return pages
 
 

@@ -26,9 +26,11 @@ git -C "$work/clone" tag v99.0.0
 if (cd "$work/clone" && scripts/release -r v99.0.0 -o "$work/third" source) 2>"$work/refusal"; then fail "v99.0.0 was made of $version"; fi
 grep -qF "v99.0.0 is a commit of version $version" "$work/refusal" || fail "the refusal says: $(cat "$work/refusal")"
 if "$root/scripts/release" -o "$work/first" source 2>/dev/null; then fail "a folder in use was taken"; fi
-# the report without LaTeX, and a word that is no file
+# the report without LaTeX, with an older Python, and a word that is no file
 if PDFLATEX=/nonexistent "$root/scripts/release" -o "$work/third" report 2>"$work/refusal"; then fail "a report without pdflatex"; fi
 grep -qF "report needs pdflatex" "$work/refusal" || fail "the refusal says: $(cat "$work/refusal")"
+if PDFLATEX=true PYTHON=false "$root/scripts/release" -o "$work/third" report 2>"$work/refusal"; then fail "a report without tomllib"; fi
+grep -qF "report needs Python 3.11" "$work/refusal" || fail "the refusal says: $(cat "$work/refusal")"
 if "$root/scripts/release" -o "$work/third" reports 2>"$work/refusal"; then fail "reports was taken for a file"; fi
 grep -qF "docs, report)" "$work/refusal" || fail "the refusal says: $(cat "$work/refusal")"
 [ ! -e "$work/third" ] || fail "a refused run left files"

@@ -104,6 +104,10 @@ class Row(dict):
         return super().__getitem__(key)
 
 
+def table_of(report, name):
+    return next(table for table in report["tables"] if table["name"].startswith(name))
+
+
 def record(folder):
     """Writes the cells that the report reads, with seven digits."""
     reports = build.Reports(None, folder, next(pathlib.Path(folder).glob("ledger*.json")), DECLARED["runs"])
@@ -120,13 +124,20 @@ def record(folder):
     def kept(cell):
         return float(f"{cell:.7g}") if isinstance(cell, float) else cell
 
+    words = PROSE + " ".join(row["what"] for row in DECLARED["exact"])
+    quoted = dict(re.findall(r"\\noted\{([^{}]*)\}\{([^{}]*)\}", words))
     runs = {}
     for run, report in reports.known.items():
         if not DECLARED["runs"][run].startswith("recorded "):
             tables = [{"name": name, "rows": [{key: kept(row[key]) for key in row if key in cells} for row in rows]}
                       for (of, name), (rows, cells) in read.items() if of == run]
-            arguments = DECLARED["number"].get(run, {}).get("arguments", {}).values()
-            runs[run] = {"exit_code": 0, "commit": "test", "tables": tables,
+            for one in tables:
+                if one["name"].startswith(quoted.get(run, "\0")):
+                    one.update((key, table_of(report, one["name"])[key]) for key in ("title", "notes"))
+            arguments = [*DECLARED["number"].get(run, {}).get("arguments", {}).values(),
+                         *(name for row in DECLARED["exact"] if row["run"] == run
+                           for name in re.findall(r"\\here\{([^{}]*)\}", row["what"]) if name in report["arguments"])]
+            runs[run] = {"exit_code": 0, "complete": True, "commit": "test", "tables": tables,
                          "arguments": {name: report["arguments"][name] for name in arguments}}
     lines = ",\n".join(f"{json.dumps(run)}: {json.dumps(report, ensure_ascii=False)}" for run, report in runs.items())
     EXTRACT.write_text("{\n" + lines + "\n}\n")
@@ -168,6 +179,26 @@ def check_refusals():
     def incomplete(ledger, _, __):
         ledger["complete"] = False
 
+    def stopped(_, runs, __):
+        runs["gradients"]["complete"] = False
+
+    def of_a_gpu(ledger, _, __):
+        ledger["tables"].append({"name": "the_runs", "rows": [{"command": "incontext fading --device cuda:1"}]})
+
+    def without_error(_, __, declared):
+        del slot_of(declared, "bound_mean")["stddev"]
+
+    def few_digits(_, __, declared):
+        slot_of(declared, "drawn_short")["digits"] = 4
+
+    def typed_length(_, __, declared):
+        declared["exact"][0]["what"] += ", l = 50"
+
+    expect_refusal("a run that was stopped", ["gradients-", ".json", "stopped early"], stopped)
+    expect_refusal("a ledger of a GPU", ["ledger-", "GPU"], of_a_gpu)
+    expect_refusal("a mean without its error", ["slot bound_mean", "bound_stddev"], without_error)
+    expect_refusal("digits that hide an error", ["slot drawn_short", "hide its error"], few_digits)
+    expect_refusal("a number typed in slots.toml", ["slots.toml", "50"], typed_length)
     expect_refusal("a claim that the ledger lacks", [claim], without_claim)
     expect_refusal("a verdict that a sentence contradicts", ["claim temperature/theorem-4", "undecided"], with_verdict)
     expect_refusal("a table that a run lacks", ["gradient_8", "gradient_of"], without_table)
@@ -181,10 +212,32 @@ def check_refusals():
     for what, old, new, words in (
             ("a slot that nothing uses", r"\val{gradient_third}", "", "gradient_third"),
             ("a number that is typed", r"\section{Limits}", r"\section{Limits} It is 0.75.", "0.75"),
+            ("a number in a caption", r"\val{row_gap} above", "5 above", "a caption"),
+            ("a note that a table lacks", "{of a score 3 above", "{of a score 4 above", "does not say"),
             ("a verdict that there is not", r"\count{contradicted}", r"\count{certain}", "certain"),
             ("a derivation that there is not", "{Onset}", "{Offset}", "no heading Offset"),
             ("a slot without braces", r"\val{gradient_third}", r"\val gradient", "without its braces")):
         expect_refusal(what, [words], prose=PROSE.replace(old, new))
+
+
+def check_kept():
+    """A report of a run that was stopped is not kept, and one that is complete is."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, "program")
+        kept = pathlib.Path(folder, build.kept_name("x", "true --seed 1"))
+        reports = Extract.__new__(Extract)
+        reports.given, reports.program, reports.folder = {}, str(program), pathlib.Path(folder)
+        for complete in ("false", "true"):
+            program.write_text('#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\n'
+                               f"""echo '{{"complete": {complete}}}' >"$2"\n""")
+            program.chmod(0o755)
+            try:
+                reports.get("x", "true --seed 1")
+            except build.Refusal as refusal:
+                if complete == "true" or kept.name not in str(refusal):
+                    failures.append(f"a report that is complete: {complete}: {refusal}")
+            if kept.exists() != (complete == "true") or len(list(pathlib.Path(folder).iterdir())) != 1 + kept.exists():
+                failures.append(f"a report that is complete: {complete}: kept {kept.exists()}")
 
 
 def check_assertions():
@@ -219,6 +272,7 @@ def check_source():
 
 def check_pdf(tex):
     output = pathlib.Path(tempfile.mkdtemp(), "report.pdf")
+    pdflatex = os.environ.get("PDFLATEX")
     os.environ["PDFLATEX"] = "/nonexistent"
     try:
         build.compile_tex(tex, output)
@@ -228,7 +282,16 @@ def check_pdf(tex):
     else:
         failures.append("without pdflatex: not refused")
     del os.environ["PDFLATEX"]
-    if shutil.which("pdflatex"):
+    if pdflatex:
+        os.environ["PDFLATEX"] = pdflatex
+    if shutil.which(pdflatex or "pdflatex"):
+        try:
+            build.compile_tex(tex.replace(r"\ref{tab:exact}", r"\ref{nothing}", 1), output)
+        except build.Refusal as refusal:
+            if "nothing" not in str(refusal) or output.exists():
+                failures.append(f"an undefined reference: {refusal}; written: {output.exists()}")
+        else:
+            failures.append("an undefined reference: not refused")
         try:
             build.compile_tex(tex, output)
         except build.Refusal as refusal:
@@ -244,6 +307,7 @@ if sys.argv[2:3] == ["--record"]:
 LEDGER, RUNS = claim_rows(), json.loads(EXTRACT.read_text())
 source = check_source()
 check_refusals()
+check_kept()
 check_assertions()
 check_pdf(source)
 print("\n".join(failures))
