@@ -117,7 +117,7 @@ class GradientSweep {
   static_assert(tile % lanes == 0);
 
   GradientSweep(const Reader& reader, const GradientProblem<T>& all)
-      : queries_(reader, all),
+      : queries_{reader, all},
         all_(all),
         tiles_(tiles_of(all.problem.queries.rows)),
         key_stride_(padded(all.problem.keys.columns)),
