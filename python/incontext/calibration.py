@@ -185,7 +185,8 @@ class Advice(Record):
         """Which rule predicts longer rows best, and by how much."""
         if not self.rule:
             return ""
-        return f"{self.rule} misses longer rows by {self.error:.2%}, {self.next_rule} by {self.next_error:.2%}"
+        return (f"at β = 1 {self.rule} misses longer rows by {self.error:.2%}, {self.next_rule} by "
+                f"{self.next_error:.2%}")
 
     def _line(self) -> str:
         if self.held is None:

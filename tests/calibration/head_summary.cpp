@@ -35,7 +35,7 @@ TEST_CASE("a head's line and the counts of phases repeat what was found", "[cali
   };
   REQUIRE(changed.normal_rows == incontext::statistics::Verdict::disagrees);
   CHECK(off_by(0.09).empty());
-  CHECK(off_by(0.5).find("by 50 %: these inverse temperatures are rough") != std::string::npos);
+  CHECK(off_by(0.5).find("by 50 %: inverse temperatures by that law are rough") != std::string::npos);
   CHECK(off_by(6.83).find("by 683 %: it does not describe this head") != std::string::npos);
   changed.normal_rows = incontext::statistics::Verdict::agrees;
   CHECK(off_by(0.5).empty());
