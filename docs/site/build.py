@@ -175,10 +175,20 @@ def restored(text, formulas, form=lambda tex, block: f"${tex}$"):
     return re.sub(r"FORMULA(\d+)F", lambda match: form(*formulas[int(match[1])]), text)
 
 
+def fraction(found):
+    """A fraction of LaTeX in a line, with parentheses about more than one symbol."""
+    above, below = (found[inside] or found[part] for part, inside in ((1, 2), (3, 4)))
+    return "/".join(part if re.fullmatch(r"\w|\\[a-zA-Z]+", part) else f"({part})" for part in (above, below))
+
+
 def text_of(body):
     """What is read of a piece of HTML, with formulas as one would say them."""
     text = html.unescape(re.sub(r"<[^>]*>", "", body))
-    text = re.sub(r"\\(left|right|bigl|bigr|mathrm|tfrac|frac|text|qquad|quad|[,;!])(?![a-z])", " ", text)
+    text = re.sub(r"\\[tdc]?frac\s*", r"\\frac", text)
+    for _ in range(3):  # fractions in fractions
+        text = re.sub(r"\\frac(\{((?:[^{}]|\{[^{}]*\})*)\}|\w)(\{((?:[^{}]|\{[^{}]*\})*)\}|\w)", fraction, text)
+    text = re.sub(r"\\sqrt\{([^{}]*)\}", r"√(\1)", text)
+    text = re.sub(r"\\(left|right|bigl|bigr|mathrm|mathbf|mathcal|operatorname|text|qquad|quad|[,;!])(?![a-z])", " ", text)
     return " ".join(re.sub(r"\\([a-zA-Z]+)", r"\1", text).replace("{", "").replace("}", "").split())
 
 

@@ -5,6 +5,7 @@ Every link of its pages leads somewhere, and a page with a broken one is found o
 sections that a reader looks for, each formula of a page is drawn, and a page fits into a window of 500 pixels. The
 reference of a class is reached from the navigation and by the search, and its links lead to what they name.
 """
+import importlib
 import os
 import re
 import shutil
@@ -61,6 +62,14 @@ if doxygen:
     build_reference(*doxygen)
 built = build(root, work / "site")
 assert built.returncode == 0, built.stdout + built.stderr
+
+# what the search shows of a formula is still that formula
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(root / "docs/site"))
+text_of = importlib.import_module("build").text_of
+for formula, words in {r"\frac{\pi^2}{6} + \tfrac{y^2}2": "(pi^2)/6 + (y^2)/2", r"\frac{\sqrt{50}}{\tau}": "(√(50))/tau",
+                       r"\frac1k \mathbf 1": "1/k 1", r"\frac{a}{b + \frac{c}{d}}": "a/(b + c/d)"}.items():
+    assert text_of(formula) == words, text_of(formula)
 
 # the build's own check notices a link that leads nowhere
 tree = work / "tree"
