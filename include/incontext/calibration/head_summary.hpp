@@ -121,8 +121,9 @@ inline std::string warning_about_law(const HeadCalibration& head) {
   if (!(off >= (head.normal_rows == statistics::Verdict::disagrees ? 0.1 : 1))) return {};
   const std::string misses =
       "The law of normal scores misses the weights of this head by " + short_text(100 * off, 3) + " %: ";
-  return misses + (off < 1 ? "inverse temperatures by that law are rough."
-                           : "it does not describe this head, and inverse temperatures by that law do not hold for it.");
+  return misses + (off < 1
+                       ? "inverse temperatures by that law are rough."
+                       : "it does not describe this head, and inverse temperatures by that law do not hold for it.");
 }
 
 /// The heads of one phase, counted by what was found about the theory of normal rows.
