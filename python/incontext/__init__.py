@@ -29,6 +29,7 @@ copyreg.pickle(type(_core.edition), attrgetter("__qualname__"))  # a function of
 
 from . import apply, baselines, calibration, classification, laws, regression, scoring, simulate  # noqa: E402
 from . import statistics, training  # noqa: E402
+from ._signatures import describe_functions  # noqa: E402
 from .calibration import calibrate  # noqa: E402
 
 __all__ = ["apply", "baselines", "calibrate", "calibration", "classification", "laws", "regression", "scoring",
@@ -54,4 +55,5 @@ def _own_names(room: ModuleType) -> list[str]:
 
 for _room in (apply, baselines, calibration, classification, laws, regression, scoring, simulate, statistics,
               training):
+    describe_functions(_room)
     setattr(_room, "__dir__", partial(_own_names, _room))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import sys
 from enum import IntEnum
 from typing import Any, ClassVar, Iterable, Sequence, dataclass_transform
@@ -91,6 +92,7 @@ class Record:
 
     _fields: ClassVar[tuple[str, ...]] = ()
     _numbers: ClassVar[tuple[str, ...]] = ()  # the fields that C++ takes as numbers
+    __signature__: ClassVar[inspect.Signature] = inspect.Signature()
     _choices: ClassVar[dict[str, Any]] = {}  # the fields that are choices; a name or a number is converted
 
     def __init_subclass__(cls, cpp: str | None = None) -> None:
@@ -100,6 +102,11 @@ class Record:
         types = {name: room_names.get(str(cls.__annotations__[name])) for name in own}
         chosen = {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Choice)}
         cls._choices = cls._choices | chosen
+        inherited = [parameter.replace(default=getattr(cls, parameter.name, inspect.Parameter.empty))
+                     for parameter in cls.__signature__.parameters.values()]
+        fields = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=cls.__annotations__[name],
+                                    default=getattr(cls, name, inspect.Parameter.empty)) for name in own]
+        cls.__signature__ = inspect.Signature(inherited + fields)
         if cls.__doc__ is None:
             room = cls.__module__.rsplit(".", 1)[-1]
             cls.__doc__ = _core.docstring(cpp or f"{room}::{cls.__name__}") or f"A C++ struct of incontext::{room}."

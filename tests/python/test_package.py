@@ -155,8 +155,40 @@ def test_defaults_are_those_of_the_headers():
 @pytest.mark.parametrize("room", [*ROOMS, "apply", "_record"])
 def test_examples_of_the_modules(room):
     module = importlib.import_module(f"incontext.{room}")
-    failed, _ = doctest.testmod(module)
+    names = {"ic": incontext, "incontext": incontext, **{name: getattr(incontext, name) for name in ROOMS}}
+    failed, _ = doctest.testmod(module, extraglobs=names, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert failed == 0
+
+
+@pytest.mark.parametrize("room", [*ROOMS, "apply"])
+def test_every_function_has_a_signature(room):
+    """Two whose overloads have different parameters say so by *arguments, and results of runs have no constructor."""
+    module = getattr(incontext, room)
+    for name in dir(module):
+        value = getattr(module, name)
+        methods = [vars(value)[key] for key in vars(value) if not key.startswith("_")] if isinstance(value, type) else []
+        for function in [value, *(getattr(method, "__func__", method) for method in methods)]:
+            if isinstance(function, type) and ("__signature__" not in vars(function) or issubclass(function, Exception)):
+                continue
+            if callable(function):
+                parameters = inspect.signature(function).parameters.values()
+                is_open = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
+                assert not is_open or function.__qualname__ in (
+                    "two_level_weights", "bayes_ridge_risk", "PartitionFunctionSimulation.at"), function
+                assert not hasattr(function, "__nb_signature__"), function
+
+
+def test_a_signature_is_that_of_the_binding():
+    task = inspect.signature(incontext.regression.LinearTask.isotropic).parameters
+    assert {name: one.default for name, one in task.items() if name != "dimension"} == {
+        "input_variance": 1.0, "task_variance": 1.0, "noise_variance": 0.0}
+    run = inspect.signature(incontext.simulate.regression_error)
+    assert run.parameters["query"].default is incontext.regression.QueryToken.excluded
+    assert run.return_annotation == "incontext.statistics.Estimate | incontext.simulate.Simulation"
+    assert run.parameters["options"].kind is inspect.Parameter.VAR_KEYWORD
+    assert list(inspect.signature(incontext.training.Trainer.run).parameters) == ["self", "steps", "progress"]
+    assert inspect.signature(incontext.scoring.SSMax).parameters["scale"].default == 1.0
+    assert list(inspect.signature(incontext.regression.LinearTask).parameters)[-1] == "noise_variance"
 
 
 def test_examples_of_the_functions():
