@@ -16,6 +16,7 @@
 #include "incontext/calibration/held_quantity.hpp"
 #include "incontext/calibration/judged_quantity.hpp"
 #include "incontext/calibration/length_summary.hpp"
+#include "incontext/calibration/longer_row_temperatures.hpp"
 #include "incontext/calibration/longer_rows.hpp"
 #include "incontext/calibration/named_rules.hpp"
 #include "incontext/calibration/normal_row.hpp"

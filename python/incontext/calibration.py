@@ -164,9 +164,24 @@ class RowWeights(Record):
     largest_weight: float
 
 
-_NOT_THE_TASK = ("Rules are tried on rows that are twice as long as those that they predict from: for longer rows than "
-                 "that, β is an extrapolation. Holding a quantity is not the task: whether the model becomes better by "
+_NOT_THE_TASK = ("Rules and their β are tried on rows that are twice as long as those that they predict from: for longer "
+                 "rows than that, β is an extrapolation. Holding a quantity is not the task: whether the model becomes better by "
                  "it, only the task's own accuracy in longer rows can say.")
+
+
+class TriedTemperature(Record):
+    held: Held
+    inverse_temperature: float
+    shorter: int
+    longer: int
+    error: float
+    result: JudgedQuantity
+
+    def __str__(self) -> str:
+        most = self.result.within * (self.result.agreement.theory if self.held == Held.entropy else 1)
+        missed = (f"{self.error:.2g} nats (at most {most:.2g})" if self.held == Held.entropy else
+                  f"{self.error:.2%} (at most {most:.2%})")
+        return f"β = {self.inverse_temperature:.4g} from {self.shorter} to {self.longer} keys missed it by {missed}"
 
 
 class Advice(Record):
@@ -178,6 +193,7 @@ class Advice(Record):
     error: float
     next_rule: str
     next_error: float
+    tried: TriedTemperature | None
     lengths: list[int]
     inverse_temperature: list[float]
 
@@ -193,7 +209,7 @@ class Advice(Record):
             return f"leave it alone: {self.reason}"
         betas = ", ".join(f"{beta:.4g} at {length}"
                           for length, beta in zip(self.lengths[1:], self.inverse_temperature[1:]))
-        return f"can hold the {str(self.held).replace('_', ' ')}: {self.reason}; β = {betas}"
+        return f"can hold the {str(self.held).replace('_', ' ')}: {self.reason}; β = {betas}; tried, {self.tried}"
 
     def __str__(self) -> str:
         return f"layer {self.layer}, head {self.head}: " + "; ".join(filter(None, [self._line(), self._rules()]))
@@ -205,10 +221,12 @@ class Advices(list[Advice]):
     def _table(self) -> _Table:
         lengths = self[0].lengths[1:]
         rows = [(one.layer, one.head, "nothing" if one.held is None else str(one.held).replace("_", " "),
-                 *(one.inverse_temperature[1:] or [math.nan] * len(lengths)), one.rule or "none", 100 * one.error,
+                 *(one.inverse_temperature[1:] or [math.nan] * len(lengths)),
+                 math.nan if one.tried is None else 100 * one.tried.error, one.rule or "none", 100 * one.error,
                  one.next_rule or "none", 100 * one.next_error, one.reason) for one in self]
-        return _Table(_NOT_THE_TASK, ["layer", "head", "hold", *(f"β at {length}" for length in lengths), "best rule",
-                                      "off by %", "next rule", "off by %", "because"], rows)
+        return _Table(_NOT_THE_TASK, ["layer", "head", "hold", *(f"β at {length}" for length in lengths),
+                                      "β tried, off by %", "best rule", "off by %", "next rule", "off by %",
+                                      "because"], rows)
 
     def __str__(self) -> str:
         return self._table().text()

@@ -1,8 +1,11 @@
 #include "incontext/calibration/advice.hpp"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +30,8 @@ Head sink_head(std::int64_t length, double stddev, double gap, std::uint64_t see
 Advice advice_for(const Head& head, std::optional<double> gap = {}) {
   const auto found = calibrate_heads({head.measured()});
   const auto array = head.array();
-  return advise(longer_rows(std::span(&array, 1)), found.front(), {head.keys, 4 * head.keys}, gap);
+  const auto longer = longer_rows(std::span(&array, 1), {.needle_gap = gap.value_or(0)});
+  return advise(longer, found.front(), {head.keys, 4 * head.keys}, gap);
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -63,6 +67,112 @@ TEST_CASE("heads of each kind get their advice, with its reason", "[calibration]
   }
   CHECK_FALSE(advice_for(growing).held);
   CHECK(has(advice_for(growing).reason, "no rule predicts"));
+}
+
+namespace {
+
+/// Causal heads of normal scores, one for each of 64 prompts, whose widths are lognormal: e^(spread N(0, 1)).
+std::vector<Head> prompts_of_widths(std::int64_t length, double spread, std::uint64_t seed) {
+  std::mt19937_64 widths(seed), generator(1000 * seed + static_cast<std::uint64_t>(length));
+  std::normal_distribution<double> normal;
+  std::vector<Head> heads;
+  for (int prompt = 0; prompt < 64; ++prompt) {
+    const double width = std::exp(spread * std::normal_distribution<double>()(widths));
+    heads.push_back(head_of(length, length, [&](std::int64_t q, std::int64_t k) {
+      return k > q ? -std::numeric_limits<double>::infinity() : width * normal(generator);
+    }));
+  }
+  return heads;
+}
+
+std::vector<ScoreArray> arrays_of(const std::vector<Head>& heads) {
+  std::vector<ScoreArray> arrays;
+  for (const Head& head : heads) arrays.push_back(head.array());
+  return arrays;
+}
+
+/// The mean entropy of the last quarter of the rows.
+double entropy_of(const std::vector<Head>& heads, double inverse_temperature) {
+  double sum = 0, rows = 0;
+  for (const Head& head : heads) {
+    for (std::int64_t q = head.queries - head.queries / 4; q < head.queries; ++q, ++rows) {
+      const std::span row(&head.scores[static_cast<std::size_t>(q * head.keys)], static_cast<std::size_t>(q + 1));
+      sum += continued_row(row, 0, static_cast<double>(q + 1), inverse_temperature).entropy;
+    }
+  }
+  return sum / rows;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "an inverse temperature that misses on a head's own rows is no advice, and one that holds there does in fresh "
+    "longer rows",
+    "[calibration]") {
+  int passed_by_rule = 0, missed_by_rule = 0;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    for (const double spread : {0.0, 0.35, 0.7}) {
+      CAPTURE(seed, spread);
+      const auto heads = prompts_of_widths(64, spread, seed);
+      const auto arrays = arrays_of(heads);
+      const auto found = calibrate_heads(measure_heads(arrays));
+      const LongerRows longer = longer_rows(arrays);
+      const Advice advice = advise(longer, found.front(), {64, 128});
+      const auto miss_of = [&](double inverse_temperature) {
+        const auto twice = prompts_of_widths(128, spread, seed);
+        return std::abs(entropy_of(twice, inverse_temperature) - entropy_of(heads, 1));
+      };
+      if (spread == 0) {
+        REQUIRE(advice.held == Held::entropy);
+        CHECK(advice.tried->error < 0.05);
+        CHECK(miss_of(advice.inverse_temperature[1]) < 0.05);
+      } else if (advice.held) {
+        CHECK(miss_of(advice.inverse_temperature[1]) < largest_rule_error);
+      }
+      const LongerRowRule& best = longer.rules[longer.best];
+      if (spread == 0.7 && best.error < largest_rule_error) {
+        // what the rule's error at inverse temperature 1 does not tell
+        const HeadScores<double> normal{.score_stddev = found.front().score_stddev};
+        const auto betas =
+            longer_row_temperatures(best.law, best.needles, longer.sample, normal, Held::entropy, {64, 128});
+        ++passed_by_rule;
+        missed_by_rule += miss_of(betas[1]) > largest_rule_error;
+        CHECK_FALSE(advice.held);
+        const bool says_why = has(advice.reason, "misses the entropy of its own rows") || has(advice.reason, "too few");
+        CHECK(says_why);
+      }
+    }
+  }
+  CHECK(passed_by_rule >= 6);
+  CHECK(2 * missed_by_rule >= passed_by_rule);
+}
+
+TEST_CASE("the needle's inverse temperature is tried with the needle planted", "[calibration]") {
+  const Head normal = sink_head(512, 1, 0, 1);
+  const auto array = normal.array();
+  const auto longer = longer_rows(std::span(&array, 1), {.needle_gap = 5});
+  REQUIRE(longer.tried.size() == 3);
+  const TriedTemperature& needle = longer.tried[2];
+  CHECK(needle.held == Held::needle_weight);
+  CHECK(needle.inverse_temperature > 1);
+  CHECK(needle.error < 0.02);
+  CHECK(needle.shorter < needle.longer);
+  // beside the weight of one more score in the rows themselves
+  const auto weight = [&](std::int64_t from, std::int64_t to, double inverse_temperature) {
+    double sum = 0;
+    for (std::int64_t q = from; q < to; ++q) {
+      const auto row =
+          std::span(normal.scores).subspan(static_cast<std::size_t>(512 * q), static_cast<std::size_t>(q + 1));
+      const double mean = std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size());
+      double others = 0;
+      for (const double score : row) others += std::exp(inverse_temperature * (score - mean - 5));
+      sum += 1 / (1 + others) / static_cast<double>(to - from);
+    }
+    return sum;
+  };
+  CHECK(weight(256, 512, needle.inverse_temperature) == Approx(needle.result.agreement.estimate.mean).epsilon(0.03));
+  CHECK(weight(128, 256, 1) == Approx(needle.result.agreement.theory).epsilon(0.03));
+  CHECK(std::abs(weight(256, 512, 1) / weight(128, 256, 1) - 1) > 0.1);
 }
 
 TEST_CASE("the inverse temperature of own scores holds the quantity in fresh longer rows", "[calibration]") {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -11,9 +11,8 @@
 #include "incontext/calibration/head_calibration.hpp"
 #include "incontext/calibration/head_summary.hpp"
 #include "incontext/calibration/held_quantity.hpp"
+#include "incontext/calibration/longer_row_temperatures.hpp"
 #include "incontext/calibration/longer_rows.hpp"
-#include "incontext/calibration/temperature_rules.hpp"
-#include "incontext/numerics/solve.hpp"
 
 namespace incontext::calibration {
 
@@ -32,6 +31,7 @@ struct Advice {
   double error = statistics::Effect::unknown;  ///< its error in rows that did not choose it
   std::string next_rule = {};
   double next_error = statistics::Effect::unknown;
+  std::optional<TriedTemperature> tried = {};  ///< the rule's inverse temperature on the head's own rows
   std::vector<std::int64_t> lengths = {};
   std::vector<double> inverse_temperature =
       {};  ///< at these lengths; NaN where none holds it; empty where none is held
@@ -42,40 +42,10 @@ struct Advice {
 /// Units     as LongerRowRule::error.
 inline constexpr double largest_rule_error = 0.1;
 
-/// The lowest inverse temperature above 1 at which sampled rows that become `length` long have the quantity at
-/// `target`, by their own scores and a number of needles; NaN where there is none.
+/// A trial whose true error may be larger than this is no ground for other temperatures.
 ///
-/// \f[ \beta:\quad \frac1R \sum_i Q(\mathrm{row}_i, k, n, \beta) = Q_0 \f]
-///
-/// Source    continued_row, solved for beta by Boost.Math's TOMS 748.
-/// Shapes    sample: R rows, each in descending order
-/// Units     target in nats for the entropy, else dimensionless.
-/// Domain    held is the entropy or the largest weight.
-/// Limits    length equal to that at which the target was measured: 1.
-/// Accuracy  1e-9 in the quantity: tests/calibration/advice.cpp.
-inline double own_scores_temperature(const std::vector<std::vector<double>>& sample, std::int64_t needles, Held held,
-                                     std::int64_t length, double target) {
-  const auto excess = [&](double log_beta) {
-    double mean = 0;
-    for (const auto& row : sample) {
-      const auto weights = continued_row(row, needles, static_cast<double>(length), std::exp(log_beta));
-      mean += (held == Held::entropy ? weights.entropy : weights.largest_weight) / static_cast<double>(sample.size());
-    }
-    return held == Held::entropy ? target - mean : mean - target;
-  };
-  const double octave = std::log(2.0);
-  constexpr int most_octaves = 10;
-  constexpr double rounding = 1e-12;
-  if (std::abs(excess(0)) <= rounding * (1 + std::abs(target))) return 1;
-  for (int i = 0; i < most_octaves; ++i) {
-    const double low = i * octave, high = low + octave;
-    if (excess(low) <= 0 && excess(high) >= 0) {
-      return std::exp(
-          numerics::root_between<double>("calibration::own_scores_temperature", excess, low, high, {.scale = 1.0}));
-    }
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
+/// Units     as TriedTemperature::error.
+inline constexpr double largest_possible_error = 0.25;
 
 namespace detail {
 
@@ -89,6 +59,18 @@ inline double sampled_largest_weight(const LongerRows& longer) {
   return mean;
 }
 
+/// Why a judged quantity tells too little; empty where its deviation is known to be at most `most`. `by` is what
+/// predicted it.
+inline std::string reason_not_known(const JudgedQuantity& one, bool is_entropy, double most, const std::string& by,
+                                    const HeadCalibration& head) {
+  const double size = std::abs(one.agreement.theory);
+  const double scale = is_entropy && size > 0 ? size : 1;  // in nats, as the error
+  const double known = scale * std::max(one.effect.within, one.effect.resolution);
+  if (known <= most) return {};
+  return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to know: the " + one.quantity + " by " +
+         by + " may be wrong by " + (is_entropy ? short_text(known, 2) + " nats" : statistics::percent_text(known));
+}
+
 /// Why a head should be left alone; empty where a quantity can be held.
 inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibration& head) {
   if (!(head.score_stddev >= nearly_equal_score_stddev)) return "its weights are equal, or nearly so: nothing to hold";
@@ -100,17 +82,28 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
            statistics::percent_text(best.error);
   }
   for (const auto* one : {&best.entropy, &best.largest_weight}) {
-    const double size = std::abs(one->agreement.theory);
-    const double scale = one == &best.entropy && size > 0 ? size : 1;  // in nats, as the error
-    const double known = scale * std::max(one->effect.within, one->effect.resolution);
-    if (!(known <= statistics::coarsest_resolution)) {
-      return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to know: the " + one->quantity +
-             " by the best rule, " + best.name + ", may be wrong by " +
-             (one == &best.entropy ? short_text(known, 2) + " nats" : statistics::percent_text(known));
-    }
+    const auto reason = reason_not_known(*one, one == &best.entropy, statistics::coarsest_resolution,
+                                         "the best rule, " + best.name + ",", head);
+    if (!reason.empty()) return reason;
   }
   if (best.law == LongerRowLaw::unchanged_weights) return "its weights do not change when rows become longer";
   return {};
+}
+
+/// Why a rule's inverse temperature that was tried is no ground for others; empty where it held the quantity.
+inline std::string reason_not_held(const TriedTemperature& tried, const std::string& rule,
+                                   const HeadCalibration& head) {
+  const bool is_entropy = tried.held == Held::entropy;
+  const std::string from = "from " + std::to_string(tried.shorter) + " to " + std::to_string(tried.longer) + " keys";
+  if (!(tried.inverse_temperature > 0))
+    return "no inverse temperature holds the " + std::string(held_name(tried.held)) + " " + from + ", by " + rule;
+  const std::string by =
+      "the inverse temperature " + short_text(tried.inverse_temperature, 3) + " " + from + ", by " + rule + ",";
+  if (!(tried.error <= largest_rule_error)) {
+    return by + " misses the " + std::string(held_name(tried.held)) + " of its own rows by " +
+           (is_entropy ? short_text(tried.error, 2) + " nats" : statistics::percent_text(tried.error));
+  }
+  return reason_not_known(tried.result, is_entropy, largest_possible_error, by, head);
 }
 
 }  // namespace detail
@@ -119,14 +112,17 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
 /// competitors; the row's own scores do not tell that.
 ///
 /// The head is left alone where its weights are equal, where no rule of longer_rows was within largest_rule_error in
-/// the rows that judge it, where its rows are too few to know, and where its weights do not change with the length.
-/// Else, if a gap is given and the law of normal scores predicts the head best, the needle's weight is held; if one key
-/// has half of the weight, the largest weight, because it finds one key; else the entropy, because it mixes many.
+/// the rows that judge it, where its rows are too few to know, where its weights do not change with the length, and
+/// where the rule's inverse temperature, tried on the head's own rows, missed the quantity by more than
+/// largest_rule_error, or may have missed it by more than largest_possible_error. Else, if a gap is given and the law of
+/// normal scores predicts the head best, the needle's weight is held; if one key has half of the weight, the largest
+/// weight, because it finds one key; else the entropy, because it mixes many.
 ///
 /// Source    derived: docs/theory/calibration.md#longer-rows.
 /// Shapes    lengths: m, that of training first -> m inverse temperatures
 /// Units     as Advice; gap of the scores times the inverse temperature.
-/// Domain    a head from calibrate_heads and its longer_rows; lengths >= 2, ascending.
+/// Domain    a head from calibrate_heads and its longer_rows, measured with the gap if there is one; lengths >= 2,
+///           ascending.
 /// Errors    as holding_temperature.
 /// Accuracy  heads of each kind: tests/calibration/advice.cpp.
 inline Advice advise(const LongerRows& longer, const HeadCalibration& head, const std::vector<std::int64_t>& lengths,
@@ -154,22 +150,19 @@ inline Advice advise(const LongerRows& longer, const HeadCalibration& head, cons
     advice.held = Held::entropy;
     advice.reason = "many keys share the weight, of which the first has " + statistics::percent_text(largest);
   }
-  if (is_normal) {
-    const HeadScores<double> scores{.score_stddev = head.score_stddev, .gap = gap.value_or(0)};
-    const double target = held_value<double>(*advice.held, scores, lengths.front(), 1.0);
-    advice.inverse_temperature = detail::exact_rule(*advice.held, scores, lengths, target).inverse_temperature;
+  for (const TriedTemperature& tried : longer.tried) {
+    if (tried.held == *advice.held) advice.tried = tried;
+  }
+  const std::string reason =
+      advice.tried ? detail::reason_not_held(*advice.tried, best.name, head) : "its inverse temperature was not tried";
+  if (!reason.empty()) {
+    advice.held.reset();
+    advice.reason = reason;
     return advice;
   }
-  double target = 0;
-  for (const auto& row : longer.sample) {
-    const auto now = continued_row(row, best.needles, static_cast<double>(lengths.front()), 1);
-    target +=
-        (advice.held == Held::entropy ? now.entropy : now.largest_weight) / static_cast<double>(longer.sample.size());
-  }
-  for (const std::int64_t length : lengths) {
-    advice.inverse_temperature.push_back(
-        own_scores_temperature(longer.sample, best.needles, *advice.held, length, target));
-  }
+  const HeadScores<double> normal{.score_stddev = head.score_stddev, .gap = gap.value_or(0)};
+  advice.inverse_temperature =
+      longer_row_temperatures(best.law, best.needles, longer.sample, normal, *advice.held, lengths);
   return advice;
 }
 

@@ -196,7 +196,7 @@ inline HeadDetail detail_of(std::span<const ScoreArray> prompts, const HeadCalib
     detailed.rules[static_cast<std::size_t>(held)] = temperature_rules(held, {head.score_stddev, gap}, lengths);
   }
   if (head.held_out) detailed.plans = detail::tried_plans(one, measurement, head);
-  LongerRows longer = longer_rows(one, measurement);
+  LongerRows longer = longer_rows(one, wanted.gap ? with_needle : measurement);
   detailed.advice = advise(longer, head, lengths, wanted.gap);
   detailed.longer_rows = std::move(longer.rules);
   return detailed;
@@ -216,8 +216,10 @@ inline Advice advice_of(std::span<const ScoreArray> prompts, const HeadCalibrati
                         const MeasurementOptions& measurement, const DetailOptions& wanted = {}) {
   const auto lengths = detail::planned_lengths(wanted, head.longest);
   if (!(head.score_stddev > 0)) return advise({}, head, lengths, wanted.gap);
-  return advise(longer_rows(detail::one_head_of_each(prompts, head.layer, head.head), measurement), head, lengths,
-                wanted.gap);
+  MeasurementOptions with_needle = measurement;
+  if (wanted.gap) with_needle.needle_gap = *wanted.gap;
+  const std::vector<ScoreArray> one = detail::one_head_of_each(prompts, head.layer, head.head);
+  return advise(longer_rows(one, with_needle), head, lengths, wanted.gap);
 }
 
 }  // namespace incontext::calibration

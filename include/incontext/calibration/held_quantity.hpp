@@ -20,6 +20,11 @@ namespace incontext::calibration {
 /// What is kept: the entropy of the weights, the largest weight, or the weight of a needle.
 enum class Held { entropy, largest_weight, needle_weight };
 
+/// What texts call it.
+inline const char* held_name(Held held) {
+  return held == Held::entropy ? "entropy" : held == Held::largest_weight ? "largest weight" : "needle's weight";
+}
+
 /// A head's row: independent normal scores, and, for Held::needle_weight, one that is higher by `gap` than their mean.
 ///
 /// Units     score_stddev and gap of the scores.

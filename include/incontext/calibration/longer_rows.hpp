@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -15,15 +16,14 @@
 #include "incontext/calibration/continued_row.hpp"
 #include "incontext/calibration/detail/longer_row_groups.hpp"
 #include "incontext/calibration/head_measurement.hpp"
+#include "incontext/calibration/held_quantity.hpp"
 #include "incontext/calibration/judged_quantity.hpp"
+#include "incontext/calibration/longer_row_temperatures.hpp"
 #include "incontext/calibration/normal_row.hpp"
 
 /// What a head's weights will be in longer rows, predicted in several ways from its shorter rows, and which way is
 /// right.
 namespace incontext::calibration {
-
-/// The ways in which longer rows are predicted; of own_scores there is one for each number of needles.
-enum class LongerRowLaw { normal_scores, own_scores, unchanged_weights };
 
 /// One prediction of longer rows beside the measured ones. The rows that judge it did not choose it.
 ///
@@ -42,6 +42,21 @@ struct LongerRowRule {
   JudgedQuantity largest_weight = {};
 };
 
+/// The inverse temperature of the best rule tried on the head's own rows, those that did not choose the rule. From their
+/// shorter rows the rule finds the inverse temperature at which the longer ones should have what the shorter ones have
+/// at 1, and the longer ones are measured at it.
+///
+/// The error of the entropy is in nats, that of a weight relative to the shorter rows' weight.
+///
+/// Units     inverse_temperature in one over those of the scores, lengths in keys, errors dimensionless.
+struct TriedTemperature {
+  Held held;
+  double inverse_temperature = std::numeric_limits<double>::quiet_NaN();  ///< NaN where none holds the quantity
+  std::int64_t shorter = 0, longer = 0;                                   ///< geometric means of the rows' lengths
+  double error = statistics::Effect::unknown;
+  JudgedQuantity result = {};  ///< the longer rows beside the shorter ones
+};
+
 /// Predictions of a head's longer half of rows from its shorter rows, and its longer rows themselves.
 ///
 /// Units     as its parts.
@@ -51,6 +66,7 @@ struct LongerRows {
   std::size_t next = 0;                   ///< of the others, the one with the least error in that half
   bool rows_grow = false;                 ///< whether the shorter rows are those of earlier queries, not cut ones
   std::vector<std::vector<double>> sample = {};  ///< at most 64 of the longer rows, each in descending order
+  std::vector<TriedTemperature> tried = {};  ///< of the best rule, for each quantity; none if it is unchanged weights
 };
 
 namespace detail {
@@ -85,15 +101,11 @@ inline std::vector<RowWeights> normal_longer_rows(const std::vector<LongerRowGro
   return predicted;
 }
 
-/// Measured beside predicted, in every second group beginning with number `first`.
-inline statistics::Agreement longer_row_agreement(const std::vector<LongerRowGroup>& groups,
-                                                  const std::vector<RowWeights>& predicted,
-                                                  double RowWeights::*quantity, std::size_t first) {
-  std::vector<double> off, measured;
-  for (std::size_t g = first; g < groups.size(); g += 2) {
-    measured.push_back(groups[g].measured.*quantity);
-    off.push_back(measured.back() - predicted[g].*quantity);
-  }
+/// Measured beside predicted, group by group.
+inline statistics::Agreement paired_agreement(const std::vector<double>& predicted,
+                                              const std::vector<double>& measured) {
+  std::vector<double> off(measured.size());
+  std::transform(measured.begin(), measured.end(), predicted.begin(), off.begin(), std::minus<>());
   const auto estimate_of = [](const std::vector<double>& values) {
     return statistics::Estimate(
         statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size()), statistics::SerialWays{}));
@@ -104,6 +116,55 @@ inline statistics::Agreement longer_row_agreement(const std::vector<LongerRowGro
   mean.standard_error = difference.standard_error;
   mean.rounding = 1e-12 * (1 + std::abs(mean.mean));
   return statistics::agree(theory, mean);
+}
+
+/// Measured beside predicted, in every second group beginning with number `first`.
+inline statistics::Agreement longer_row_agreement(const std::vector<LongerRowGroup>& groups,
+                                                  const std::vector<RowWeights>& predicted,
+                                                  double RowWeights::*quantity, std::size_t first) {
+  std::vector<double> expected, measured;
+  for (std::size_t g = first; g < groups.size(); g += 2) {
+    measured.push_back(groups[g].measured.*quantity);
+    expected.push_back(predicted[g].*quantity);
+  }
+  return paired_agreement(expected, measured);
+}
+
+/// The best rule's inverse temperatures, from the shorter rows that judge, tried on the longer ones.
+inline std::vector<TriedTemperature> tried_temperatures(std::span<const ScoreArray> prompts,
+                                                        const MeasurementOptions& options, const LongerRowGroups& read,
+                                                        const LongerRowRule& best) {
+  double log_short = 0, log_long = 0, variance = 0, groups = 0;
+  for (std::size_t g = 1; g < read.groups.size(); g += 2, ++groups) {
+    log_short += read.groups[g].log_short;
+    log_long += read.groups[g].log_long;
+    variance += read.groups[g].variance;
+  }
+  if (!(variance > 0)) return {};
+  const std::int64_t shorter = std::llround(std::exp(log_short / groups)),
+                     longer = std::llround(std::exp(log_long / groups));
+  const HeadScores<double> normal{.score_stddev = std::sqrt(variance / groups), .gap = options.needle_gap};
+  std::vector<Held> quantities{Held::entropy, Held::largest_weight};
+  if (best.law == LongerRowLaw::normal_scores && options.needle_gap > 0) quantities.push_back(Held::needle_weight);
+  std::vector<TriedTemperature> tried;
+  std::vector<std::pair<std::string, statistics::Agreement>> measured;
+  for (const Held held : quantities) {
+    TriedTemperature one{.held = held, .shorter = shorter, .longer = longer};
+    one.inverse_temperature =
+        longer_row_temperatures(best.law, best.needles, read.short_sample, normal, held, {shorter, longer})[1];
+    tried.push_back(one);
+    if (!(one.inverse_temperature > 0)) continue;
+    const HeldMeans means = held_means(prompts, options, read, held, one.inverse_temperature);
+    measured.emplace_back(held_name(held), paired_agreement(means.shorter, means.longer));
+    const auto& judged = measured.back().second;
+    tried.back().error = std::abs(judged.estimate.mean - judged.theory) / (held == Held::entropy ? 1 : judged.theory);
+  }
+  const auto judged = judged_together(measured, prompts.size() > 1 ? "prompts" : "rows");
+  std::size_t next = 0;
+  for (TriedTemperature& one : tried) {
+    if (one.inverse_temperature > 0) one.result = judged[next++];
+  }
+  return tried;
 }
 
 }  // namespace detail
@@ -123,6 +184,9 @@ inline constexpr double least_better = 0.01;
 /// that see a quarter to a half of its keys; where there are none, as without a causal mask, they are the first halves
 /// of the longer rows. A group is a prompt, or, if there is one prompt, a batch of rows of similar length.
 ///
+/// The inverse temperatures that the best rule finds from the shorter rows are tried on the longer ones, for the needle
+/// if the options have its gap and the best rule is the law of normal scores.
+///
 /// Source    derived: docs/theory/calibration.md#longer-rows; Breiman et al., Classification and Regression Trees
 ///           (1984) section 3.4.3 for the one-standard-error rule.
 /// Shapes    prompts: one head of each
@@ -135,7 +199,7 @@ inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const Measure
   constexpr std::size_t least_groups = 8;
   detail::LongerRowGroups read = detail::longer_row_groups(prompts, options);
   const std::vector<detail::LongerRowGroup>& groups = read.groups;
-  LongerRows result{.rows_grow = read.rows_grow, .sample = std::move(read.sample)};
+  LongerRows result{.rows_grow = read.plan.rows_grow, .sample = std::move(read.sample)};
   if (groups.size() < least_groups) return result;
   const auto add_rule = [&](std::string name, LongerRowLaw law, std::int64_t needles,
                             const std::vector<RowWeights>& predicted) {
@@ -181,6 +245,9 @@ inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const Measure
   const double enough = rules[order[0]].choice_error + std::max(rules[order[0]].choice_noise, least_better);
   while (result.best + 1 < rules.size() && !(rules[result.best].choice_error <= enough)) ++result.best;
   result.next = order[result.best == order[0] ? 1 : 0];
+  if (rules[result.best].law != LongerRowLaw::unchanged_weights) {
+    result.tried = detail::tried_temperatures(prompts, options, read, rules[result.best]);
+  }
   return result;
 }
 

@@ -124,6 +124,8 @@ inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, c
     if (held == Held::needle_weight && target <= equal_weight) {
       reason = "the needle's weight at inverse temperature 1, " + short_text(target, 3) + ", is not above " +
                short_text(equal_weight, 3) + ", which equal weights have in rows of " + std::to_string(n) + " scores";
+    } else if (held == Held::entropy ? target <= 0 : 1 <= target) {
+      reason = "at inverse temperature 1 one key has all of the weight, to rounding";
     } else {
       solved = holding_temperature<double>(held, scores, n, target);
     }
