@@ -379,6 +379,36 @@ def test_the_training_loop_of_the_page_learns_the_scale():
     assert abs(names["layer"](row)[0].item() - 0.219) < 0.001, "one temperature does not fit rows of every length"
 
 
+def test_the_module_of_the_page_trains_its_scales_alone():
+    """docs/torch.md: the scales move with the rest of the model, the bias stays, and both are saved."""
+    code, = [block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if "class Attention" in block]
+    names = {}
+    exec(code, names)
+    torch.manual_seed(1)
+    attention = names["Attention"]()
+    assert dict(attention.named_parameters())["map.scale"].shape == (4, 1, 1)
+    assert {"map.scale", "map.bias"} < set(attention.state_dict()) and "map.bias" not in dict(attention.named_parameters())
+    optimizer = torch.optim.Adam(attention.parameters(), lr=0.01)
+    x = torch.randn(8, 32, 64)
+    losses = []
+    for _ in range(60):  # every token is to be the mean of the first two
+        loss = (attention(x) - x[:, :2].mean(dim=1, keepdim=True)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.8 * losses[0]
+    assert (attention.map.scale - 0.43).abs().min() > 0.01 and not attention.map.bias.any()
+
+
+def test_values_for_heads_need_their_number():
+    for values in ([0.1, 0.2], torch.ones(1, 2)):
+        with pytest.raises(ValueError, match="needs num_heads for one per head, or a last size of 1"):
+            ict.SSMax(scale=values)
+    assert ict.SSMax(scale=[0.1, 0.2], num_heads=2).scale.shape == (2, 1, 1)
+    assert ict.SSMax(scale=torch.ones(3, 1)).scale.shape == (3, 1)
+
+
 def test_examples_of_the_page():
     pytest.importorskip("jax")
     failed, tried = doctest.testfile(str(PAGE), module_relative=False, optionflags=doctest.ELLIPSIS)
