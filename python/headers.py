@@ -177,7 +177,8 @@ def readable(text: str) -> str:
     """Doxygen's formula marks as TeX's and Python's errors in the place of C++'s, without lines of C++."""
     formula = r"(\\f\[.*?\\f\])"  # whose own lines are indented, too
     parts = re.split(formula, text, flags=re.S)
-    text = "".join(part if k % 2 else re.sub(r"^ {4,9}\S.*\n?", "", part, flags=re.M) for k, part in enumerate(parts))
+    snippet = r"^ {4,9}\S.*\n?(?:^ {4,}\S.*\n?)*"  # fields go on at column 10, and so may a snippet
+    text = "".join(part if k % 2 else re.sub(snippet, "", part, flags=re.M) for k, part in enumerate(parts))
     text = text.replace(r"\f[", "$$").replace(r"\f]", "$$").replace(r"\f$", "$")
     for name, word in IN_PYTHON.items():
         text = text.replace(name, word)

@@ -2,11 +2,12 @@
 
     python3 python/reference.py FOLDER
 
-It needs the package installed. FOLDER gets index.md, and a page for each module: every public name with its signature,
-its text, its members and its examples, which the tests run.
+FOLDER gets index.md, and a page for each module: every public name with its signature, its text, its members and its
+examples, which the tests run. Exit 77: this Python has no package incontext of this tree's version.
 """
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import pathlib
@@ -18,8 +19,9 @@ from typing import Any
 sys.path = [folder for folder in sys.path if folder != str(pathlib.Path(__file__).resolve().parent)]
 
 OPTIONAL = ("torch", "jax")
-MODULES = ("regression", "scoring", "laws", "apply", "classification", "baselines", "training", "calibration", "simulate",
-           "statistics", *OPTIONAL)
+MODULES = ("regression", "scoring", "laws", "apply", "classification", "baselines", "training", "calibration",
+           "simulate", "statistics", *OPTIONAL)
+WIDTH = 72  # of a signature in one line
 
 
 def public_names(module: Any) -> list[str]:
@@ -35,6 +37,11 @@ def signatures(name: str, value: Any, text: str) -> tuple[list[str], str]:
     while lines and re.match(rf"{re.escape(name)}\(", lines[0]):
         found.append(lines.pop(0))
     text = re.sub(rf"^Overloaded function\.\n+1\. ``{re.escape(name)}\(.*``\n+", "", "\n".join(lines).strip())
+    if isinstance(value, type) and issubclass(value, enum.Enum):
+        found = [f"{name}.{choice}" for choice in value.__members__]
+    elif hasattr(value, "_fields"):  # a record, with its defaults
+        fields = [f"{field}={getattr(value, field)!r}" if hasattr(value, field) else field for field in value._fields]
+        found = [f"{name}({', '.join(fields)})"]
     if not found:
         try:
             found = [name + str(inspect.signature(value))]
@@ -45,14 +52,30 @@ def signatures(name: str, value: Any, text: str) -> tuple[list[str], str]:
                "incontext.": "", "typing.Any": "Any"}
     for long, short in shorter.items():
         found = [one.replace(long, short) for one in found]
-    return found, text
+    return [folded(re.sub(r"(: |-> )'([^']*)'", r"\1\2", one)) for one in found], text
+
+
+def folded(signature: str) -> str:
+    """A signature, one parameter in each line where it is long."""
+    head, inner, tail = re.fullmatch(r"([^(]*)(?:\((.*)\)(.*))?", signature, re.S).groups("")
+    if len(signature) <= WIDTH or not inner:
+        return signature
+    parts, depth = [""], 0
+    for character in inner:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return f"{head}(\n" + "".join(f"    {part.strip()},\n" for part in parts) + f"){tail}"
 
 
 def markdown(text: str) -> str:
     """Documentation as Markdown: formulas are set off, the aligned paragraphs become a list, examples become code."""
     out: list[str] = []
-    in_example = in_formula = False
+    in_example = in_formula = in_code = False
     for line in inspect.cleandoc(text).splitlines():
+        item = re.fullmatch(r"  (\w[\w, ]*(?= *:)|\w+ = [^:]+)(?:: (.*))?", line)
         section = re.match(r"([A-Z][a-z]+(?: on)?) {2,}(\S.*)", line)
         if line.startswith(">>>") and not in_example:
             out += ["", "```pycon"]
@@ -63,23 +86,34 @@ def markdown(text: str) -> str:
         if in_example:
             out.append(line)
             continue
+        if line.startswith("    ") and not in_formula and out and not out[-1] and not in_code:
+            out.append("```python")
+            in_code = True
+        if in_code and line.startswith("    "):
+            out.append(line[4:])
+            continue
+        if in_code:
+            out.append("```")
+            in_code = False
         opens = line.lstrip().startswith("$$")
         if opens and not in_formula:
             out.append("")
         if section and not in_formula:
             out.append(f"* **{section[1]}** {section[2]}")
-        elif re.match(r"  \w[\w, ]*: ", line) and not in_formula:  # a member or an option
-            name, _, note = line.strip().partition(": ")
-            out.append(f"* `{name}`: {note}")
+        elif line == "Members" or line.startswith("Options ("):
+            out += [f"**{line}**", ""]
+        elif item and not in_formula:  # a member or an option with its default
+            out.append(f"* `{item[1]}`" + (f": {item[2]}" if item[2] else ""))
         else:
             out.append(line.strip() if in_formula or not line.startswith("          ") else "  " + line.strip())
         if line.count("$$") % 2:
             in_formula = not in_formula
         if not in_formula and line.rstrip().endswith("$$"):
             out.append("")
-    if in_example:
+    if in_example or in_code:
         out.append("```")
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip()
+    text = re.sub(r"^```\n+```python$", "", "\n".join(out), flags=re.M)  # a blank line inside of code
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def entry(module: str, name: str, value: Any) -> str:
@@ -95,13 +129,29 @@ def entry(module: str, name: str, value: Any) -> str:
 
 def page(module_name: str, module: Any) -> str:
     """The page of a module."""
-    entries = [entry(module_name, name, getattr(module, name)) for name in sorted(public_names(module), key=lambda one: (one.lower(), one))]
+    names = sorted(public_names(module), key=lambda one: (one.lower(), one))
+    entries = [entry(module_name, name, getattr(module, name)) for name in names]
     return "\n\n".join([f"# incontext.{module_name}", markdown(module.__doc__ or ""), *entries]) + "\n"
 
 
+def package() -> Any:
+    """The installed package, which has to be of this tree's version."""
+    try:
+        found = importlib.import_module("incontext")
+    except ImportError as missing:
+        print(f"{sys.executable} has no package incontext ({missing})", file=sys.stderr)
+        sys.exit(77)
+    project = pathlib.Path(__file__).resolve().parent.parent / "CMakeLists.txt"
+    version = re.search(r"project\(incontext VERSION ([\d.]+)", project.read_text())
+    if version and version[1] != found.__version__:
+        print(f"{sys.executable} has incontext {found.__version__}, and this tree is {version[1]}", file=sys.stderr)
+        sys.exit(77)
+    return found
+
+
 def main(folder: pathlib.Path) -> None:
+    rows, about = [], markdown(package().__doc__ or "")
     folder.mkdir(parents=True, exist_ok=True)
-    rows = []
     for name in MODULES:
         try:
             module = importlib.import_module(f"incontext.{name}")
@@ -112,7 +162,7 @@ def main(folder: pathlib.Path) -> None:
             continue
         (folder / f"{name}.md").write_text(page(name, module))
         rows.append(f"* [`incontext.{name}`]({name}.md): {(module.__doc__ or '').strip().splitlines()[0]}")
-    (folder / "index.md").write_text("# The Python package\n\n" + "\n".join(rows) + "\n")
+    (folder / "index.md").write_text(f"# The Python package\n\n{about}\n\n" + "\n".join(rows) + "\n")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from ._record import Choice, Record
 from .baselines import TaskVariances
 from .statistics import Estimate
 
-MapType = TypeVar("MapType")
+_Map = TypeVar("_Map")
 
 
 class Device(Choice):
@@ -269,7 +269,7 @@ class SearchOptions(Record):
     zooms: int = 40
 
 
-def at_temperatures(temperatures: Iterable[float], map: MapType) -> list[MapType]:
+def at_temperatures(temperatures: Iterable[float], map: _Map) -> list[_Map]:
     """The map at each of these temperatures, to be simulated on common draws.
 
     >>> from incontext import scoring
