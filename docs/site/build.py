@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Builds the documentation's site from the Markdown pages, with the reference that Doxygen makes inside it.
+"""Builds the documentation's site from the Markdown pages, with the references of C++ and of Python inside it.
 
-    build.py frame ROOT SITE [NAME=FILE...]   writes the head and foot of Doxygen's pages, SITE/frame/{header,footer}.html
+    build.py frame ROOT SITE [NAME=FILE...]   writes head and foot of Doxygen's pages, SITE/frame/{header,footer}.html
     build.py pages ROOT SITE [NAME=FILE...]   writes all pages and the search into SITE, after Doxygen has filled
                                               SITE/reference where there is Doxygen
-    A FILE that is there, such as the ledger, becomes the page NAME. CMARK_GFM and KATEX in the environment name the program
-    cmark-gfm and the folder of KaTeX.
 
-Pages keep their place in the repository, with .html for .md. A link to a header leads to its page of the reference, one to
-any other file of the repository to a copy of its text. Exit 1: a link of a page leads nowhere; each is printed.
+A FILE that is there, such as the ledger, becomes the page NAME. The environment may name three tools: CMARK_GFM the
+program cmark-gfm, KATEX the folder of KaTeX, and INCONTEXT_DOCS_PYTHON a Python that has the package incontext of this
+version, which then is in the site, too (if absent, the Python that runs this script; if empty, none). Without a package
+the site is built without these pages, and a line on stderr says why.
+
+Pages keep their place in the repository, with .html for .md. A link to a header leads to its page of the reference, one
+to any other file of the repository to a copy of its text. Exit 1: a link of a page leads nowhere; each is printed.
 """
 import html
 import json
@@ -17,11 +20,14 @@ import re
 import shutil
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+
+sys.dont_write_bytecode = True  # nothing is written beside the sources
+import search  # noqa: E402
 
 SOURCE = Path(__file__).resolve().parent
 TOP = ("README.md", "docs/index.md")
+NO_PACKAGE = 77  # what python/reference.py exits with
 
 
 def slug(heading):
@@ -38,6 +44,11 @@ def title_of(page):
     return plain(re.search(r"^# (.*)", page.read_text(), re.M)[1])
 
 
+def from_page(page, link):
+    """The place in the repository that a relative link of a page names."""
+    return os.path.normpath(os.path.join(os.path.dirname(page), link))
+
+
 def pages_of(root):
     """Every page that can be reached from README, README first."""
     reached, waiting = [], list(TOP)
@@ -46,21 +57,50 @@ def pages_of(root):
         if page not in reached and (root / page).is_file():
             reached.append(page)
             links = re.findall(r"\]\(([^)# ]+\.md)", (root / page).read_text())
-            waiting += [os.path.normpath(os.path.join(os.path.dirname(page), link)) for link in links if "://" not in link]
+            waiting += [from_page(page, link) for link in links if "://" not in link]
     return reached
 
 
-def navigation(root):
-    """The groups of the side: pages in the order of docs/index.md's table, derivations, rooms of the reference."""
+def python_reference(root, folder):
+    """The folder with a page of Markdown for each module of the package, or None and the reason why there is none."""
+    python = os.environ.get("INCONTEXT_DOCS_PYTHON", sys.executable)
+    if folder.is_dir():  # from the step before
+        return folder, ""
+    if not python:
+        return None, "INCONTEXT_DOCS_PYTHON is empty"
+    script = root / "python/reference.py"
+    try:
+        made = subprocess.run([python, script, folder], stderr=subprocess.PIPE, text=True)
+    except OSError as error:
+        return None, str(error)
+    if made.returncode == NO_PACKAGE:
+        return None, made.stderr.strip()
+    if made.returncode != 0:
+        sys.exit(f"{made.stderr}build.py: {script} failed")
+    print(made.stderr, end="", file=sys.stderr)
+    return folder, ""
+
+
+def navigation(root, with_cpp, modules):
+    """The groups of the side: pages in the order of docs/index.md's table, derivations, rooms of C++, modules."""
     table = (root / "docs/index.md").read_text().partition("## Pages")[2]
-    pages = [os.path.normpath(os.path.join("docs", link)) for link in re.findall(r"^\| \[[^]]*\]\(([^)]+\.md)\)", table, re.M)]
+    pages = [from_page("docs/index.md", link) for link in re.findall(r"^\| \[[^]]*\]\(([^)]+\.md)\)", table, re.M)]
     theory = [str(page.relative_to(root)) for page in sorted((root / "docs/theory").glob("*.md"))]
-    rooms = re.findall(r"\\defgroup (\w+) (.*)", (root / "docs/doxygen/rooms.dox").read_text())
-    entries = lambda names: [(title_of(root / name), name[:-3] + ".html") for name in names]
-    return [("", [("incontext", "index.html"), ("Which question, which header", "docs/index.html"), *entries(pages)]),
-            ("Derivations", entries(theory)),
-            ("Reference", [("All rooms", "reference/index.html"), ("Headers", "reference/files.html")] + [
-                (title, f"reference/group__{name.replace('_', '__')}.html") for name, title in rooms])]
+
+    def entries(names):
+        return [(title_of(root / name), name[:-3] + ".html") for name in names]
+
+    first = [("incontext", "index.html"), ("Which question, which header", "docs/index.html")]
+    groups = [("", first + entries(pages)), ("Derivations", entries(theory))]
+    if with_cpp:
+        rooms = re.findall(r"\\defgroup (\w+) (.*)", (root / "docs/doxygen/rooms.dox").read_text())
+        groups += [("Reference of C++", [("All rooms", "reference/index.html"), ("Headers", "reference/files.html")] + [
+            (title, f"reference/group__{name.replace('_', '__')}.html") for name, title in rooms])]
+    if modules:
+        listed = re.findall(r"\]\((\w+)\.md\)", (modules / "index.md").read_text())
+        groups += [("Reference of Python", [("All modules", "python/index.html")] + [
+            (f"incontext.{name}", f"python/{name}.html") for name in listed])]
+    return groups
 
 
 def side(groups, here, up):
@@ -80,9 +120,39 @@ def framed(groups, title, content, here="", up=None, head=""):
     """A page of the site."""
     up = "../" * here.count("/") if up is None else up
     page = (SOURCE / "page.html").read_text()
-    for name, text in {"title": title, "head": head, "side": side(groups, here, up), "up": up, "content": content}.items():
+    slots = {"title": title, "head": head, "side": side(groups, here, up), "up": up, "content": content}
+    for name, text in slots.items():
         page = page.replace("{" + name + "}", text)
     return page
+
+
+def anchor(name):
+    """The link beside a heading, to the heading itself."""
+    return f' <a class="anchor" href="#{name}" aria-label="Link to this place">#</a>'
+
+
+def with_anchors(body):
+    """Headings, and paragraphs that begin with bold words, with a link to their ids."""
+    headed = r'(<(?:h[2-6]|p) id="([^"]*)">.*?)(?=</h|(?<=</strong>))'
+    return re.sub(headed, lambda found: found[1] + anchor(found[2]), body, flags=re.S)
+
+
+def with_named_beginnings(body):
+    """Paragraphs that begin with bold words get an id: that of their section, and the words."""
+    section, taken = "", set(re.findall(r' id="([^"]*)"', body))
+
+    def named(found):
+        nonlocal section
+        if found[1]:
+            section = found[1] + "-" if found[0].startswith("<h2") or not section else section
+            return found[0]
+        name = section + slug(search.text_of(found[2]))
+        while name in taken:
+            name += "-"
+        taken.add(name)
+        return f'<p id="{name}"><strong>{found[2]}</strong>'
+
+    return re.sub(r'<h[2-6] id="([^"]*)">|<p><strong>(.*?)</strong>', named, body, flags=re.S)
 
 
 class Renderer:
@@ -90,14 +160,14 @@ class Renderer:
         self.root, self.site, self.groups = root, site, groups
         self.headers = reference_files(site)
         self.copied = set()
-        self.sections = []  # of the search: [title of the page, heading, address, text]
+        self.entries = []  # of the search
 
     def target(self, page, link):
         """Where a link of a page leads in the site."""
         path, mark, section = link.partition("#")
         if re.match(r"[a-z]+:", link) or not path:
             return link
-        here, path = os.path.dirname(page), os.path.normpath(os.path.join(os.path.dirname(page), path))
+        here, path = os.path.dirname(page), from_page(page, path)
         if path.endswith(".md"):
             new = "index.html" if path == "README.md" else path[:-3] + ".html"
         elif path in self.headers:
@@ -110,26 +180,55 @@ class Renderer:
             self.copied.add(path)
         return os.path.relpath(new, here or ".") + mark + section
 
-    def page(self, page):
-        text, formulas = without_formulas((self.root / page).read_text())
+    def body(self, page, text, name_of=slug):
+        """A page's HTML. `name_of` gives the id of a heading."""
+        text, formulas = without_formulas(text)
         command = [os.environ.get("CMARK_GFM", "cmark-gfm"), "-e", "table", "-e", "autolink"]
         body = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
         headings = iter(heading.lstrip("#").strip() for heading in re.findall(r"^#+ .*", without_code(text), re.M))
-        body = re.sub(r"<h([1-6])>", lambda match: f'<h{match[1]} id="{slug(plain(restored(next(headings), formulas)))}">', body)
-        body = re.sub(r'(href|src)="([^"]*)"', lambda match: f'{match[1]}="{html.escape(self.target(page, html.unescape(match[2])))}"', body)
-        # long names may go on in the next line after a slash or an underscore
-        body = re.sub(r"(?<!<pre>)<code>(.*?)</code>", lambda match: "<code>" + re.sub(r"([/_])(?=\w)", r"\1<wbr>", match[1]) + "</code>", body)
-        body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
-        body = restored(body, formulas, lambda tex, block: f'<span class="{"block " * block}math">{html.escape(tex)}</span>')
-        here = "index.html" if page == "README.md" else page[:-3] + ".html"
-        self.index(title_of(self.root / page), here, body)
-        write(self.site / here, framed(self.groups, html.escape(title_of(self.root / page)), body, here))
 
-    def index(self, title, here, body):
-        for part in re.split(r"(?=<h[1-6] id=)", body):
-            anchor = re.match(r'<h[1-6] id="([^"]*)">(.*?)</h', part, re.S)
-            if anchor:
-                self.sections.append([title, text_of(anchor[2]), f"{here}#{anchor[1]}", text_of(part[anchor.end():])])
+        def heading(found):
+            return f'<h{found[1]} id="{name_of(plain(restored(next(headings), formulas)))}">'
+
+        def link(found):
+            return f'{found[1]}="{html.escape(self.target(page, html.unescape(found[2])))}"'
+
+        def code(found):  # long names may go on in the next line after a slash or an underscore
+            return "<code>" + re.sub(r"([/_])(?=\w)", r"\1<wbr>", found[1]) + "</code>"
+
+        def formula(tex, block):
+            return f'<span class="{"block " * block}math">{html.escape(tex)}</span>'
+
+        body = re.sub(r"<h([1-6])>", heading, body)
+        body = re.sub(r'(href|src)="([^"]*)"', link, body)
+        body = re.sub(r"(?<!<pre>)<code>(.*?)</code>", code, body)
+        body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+        return restored(body, formulas, formula)
+
+    def page(self, page):
+        title, here = title_of(self.root / page), "index.html" if page == "README.md" else page[:-3] + ".html"
+        body = with_named_beginnings(self.body(page, (self.root / page).read_text()))
+        self.entries += search.sections(title, here, body)
+        write(self.site / here, framed(self.groups, html.escape(title), with_anchors(body), here))
+
+    def python(self, folder, pages):
+        """The reference of Python: a page for each module, with a list of its names, which are links wherever used."""
+        texts = {file.stem: file.read_text() for file in folder.glob("*.md")}
+        known = {f"{module}.{name}" for module, text in texts.items()
+                 for name in re.findall(rf"^## {module}\.(\w+)", text, re.M)}
+        for module, text in texts.items():
+            here = f"python/{module}.html"
+            body = self.body(f"python/{module}.md", text, lambda heading: heading.removeprefix(module + "."))
+            body = with_links_to_names(with_links_to_pages(body, pages, "../"), module, known)
+            title = "The Python package" if module == "index" else f"incontext.{module}"
+            if module == "index":
+                self.entries += search.sections(title, here, body)
+            else:
+                self.entries += search.names_of_python(title, here, body)
+            names = [name.partition(".")[2] for name in sorted(known, key=str.lower) if name.startswith(module + ".")]
+            contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in names)
+            body = with_anchors(body).replace("<h2", f'<ul class="names">{contents}</ul>\n<h2', 1)
+            write(self.site / here, framed(self.groups, title, body, here))
 
     def copies(self):
         """What pages link to besides pages: pictures as they are, other files and folders as pages of their own."""
@@ -140,7 +239,8 @@ class Renderer:
                 shutil.copyfile(file, self.site / path)
                 continue
             if file.is_dir():
-                content = "<ul>" + "".join(f"<li>{html.escape(entry.name)}</li>" for entry in sorted(file.iterdir())) + "</ul>"
+                names = sorted(entry.name for entry in file.iterdir())
+                content = "<ul>" + "".join(f"<li>{html.escape(name)}</li>" for name in names) + "</ul>"
             elif file.is_file():
                 content = f"<pre><code>{html.escape(file.read_text())}</code></pre>"
             else:
@@ -168,70 +268,70 @@ def without_formulas(text):
         formulas.append((match[2] or match[3], match[2] is not None))
         return f"FORMULA{len(formulas) - 1}F"
 
-    return re.sub(r"(^```.*?^```|``.+?``|`[^`\n]+`)|\$\$(.+?)\$\$|\$([^$\n]+?)\$", word, text, flags=re.M | re.S), formulas
+    code = r"(^```.*?^```|``.+?``|`[^`\n]+`)"
+    return re.sub(code + r"|\$\$(.+?)\$\$|\$([^$\n]+?)\$", word, text, flags=re.M | re.S), formulas
 
 
 def restored(text, formulas, form=lambda tex, block: f"${tex}$"):
     return re.sub(r"FORMULA(\d+)F", lambda match: form(*formulas[int(match[1])]), text)
 
 
-def fraction(found):
-    """A fraction of LaTeX in a line, with parentheses about more than one symbol."""
-    above, below = (found[inside] or found[part] for part, inside in ((1, 2), (3, 4)))
-    return "/".join(part if re.fullmatch(r"\w|\\[a-zA-Z]+", part) else f"({part})" for part in (above, below))
-
-
-def text_of(body):
-    """What is read of a piece of HTML, with formulas as one would say them."""
-    text = html.unescape(re.sub(r"<[^>]*>", "", body))
-    text = re.sub(r"\\[tdc]?frac\s*", r"\\frac", text)
-    for _ in range(3):  # fractions in fractions
-        text = re.sub(r"\\frac(\{((?:[^{}]|\{[^{}]*\})*)\}|\w)(\{((?:[^{}]|\{[^{}]*\})*)\}|\w)", fraction, text)
-    text = re.sub(r"\\sqrt\{([^{}]*)\}", r"√(\1)", text)
-    text = re.sub(r"\\(left|right|bigl|bigr|mathrm|mathbf|mathcal|operatorname|text|qquad|quad|[,;!])(?![a-z])", " ", text)
-    return " ".join(re.sub(r"\\([a-zA-Z]+)", r"\1", text).replace("{", "").replace("}", "").split())
-
-
 def reference_files(site):
     """The headers that the reference has a page for, by their place in the repository."""
-    tags = site / "reference.tag"
     found = {}
-    for compound in ElementTree.parse(tags).getroot().iter("compound") if tags.exists() else ():
+    for compound in search.tags(site):
         if compound.get("kind") == "file":
-            name = "incontext/" + (compound.findtext("path", "") + compound.findtext("name")).partition("incontext/")[2]
+            path = compound.findtext("path", "") + compound.findtext("name")
             for folder in "include", "cuda":
-                found[f"{folder}/{name}"] = "reference/" + compound.findtext("filename").removesuffix(".html") + ".html"
+                found[f"{folder}/incontext/{path.partition('incontext/')[2]}"] = search.page_of(compound)
     return found
 
 
-def reference_names(site):
-    """For the search: every type of the reference, and every other name at namespace scope, which is in its room."""
-    tags = site / "reference.tag"
-    for compound in ElementTree.parse(tags).getroot().iter("compound") if tags.exists() else ():
-        kind, name = compound.get("kind"), compound.findtext("name")
-        if kind in ("class", "struct", "concept"):
-            yield ["Reference", name, "reference/" + compound.findtext("filename").removesuffix(".html") + ".html", kind]
-        elif kind in ("group", "namespace"):
-            addresses = {}  # overloads are one entry
-            for member in compound.iter("member"):
-                address = f"reference/{member.findtext('anchorfile')}#{member.findtext('anchor')}"
-                addresses.setdefault((member.findtext("name"), member.get("kind")), address)
-            for (member, sort), address in addresses.items():
-                room = compound.findtext("title") or name
-                yield ["Reference", member, address, f"{sort} of {room}: {member.replace('_', ' ')}"]
+def with_links_to_pages(text, pages, up):
+    """A section of a page that a description names is a link."""
+    named = re.compile(r"(?<![\w/\"])(docs/[\w/]+|CONTRIBUTING)\.md(#[\w-]+)?")
+
+    def link(found):
+        there = f"{found[1]}.md" in pages
+        return f'<a href="{up}{found[1]}.html{found[2] or ""}">{found[0]}</a>' if there else found[0]
+
+    return named.sub(link, text)
+
+
+def with_links_to_names(body, here, known):
+    """A name of Python that a text uses with its module is a link, outside of code, headings, formulas and links."""
+    kept = r'<(pre|h\d|a|span)\b.*?</\1>|<[^>]*>'
+
+    def link(found):
+        if found[2] not in known:
+            return found[0]
+        module, name = found[2].split(".")
+        return f'<a href="{"" if module == here else module + ".html"}#{name}">{found[0]}</a>'
+
+    return re.sub(kept + r"|(?<![\w./])((?:\w+)\.(?:\w+))(?![\w/(])", link, body, flags=re.S)
+
+
+def doxygen_heading(found):
+    """One of Doxygen's headings, with an id and a link to it."""
+    name = found[1] or slug(found[2])
+    return f'<h2 class="groupheader" id="{name}">{found[2].strip()}{anchor(name)}</h2>'
 
 
 def finish_reference(root, site, pages):
-    """In the reference, a section of a page that a description names becomes a link. Pages of folders go, which Doxygen
-    names by where on this machine they are, and so does that place."""
+    """Doxygen's pages lose its links to headings that it then leaves out, and its pages of folders, which are named by
+    where on this machine they are. What they name of the repository's pages is a link, and headings have links to
+    themselves."""
     for folder in (site / "reference").glob("dir_*.html"):
         folder.unlink()
-    named = re.compile(r"(?<![\w/\"])(docs/[\w/]+|CONTRIBUTING)\.md(#[\w-]+)?")
     for file in (site / "reference").glob("*.html"):
         text = file.read_text()
-        new = named.sub(lambda match: f'<a href="../{match[1]}.html{match[2] or ""}">{match[0]}</a>' if f"{match[1]}.md" in pages
-                        else match[0], text)
+        new = with_links_to_pages(text, pages, "../")
         new = re.sub(r'<a [^>]*href="dir_[^"]*"[^>]*>(.*?)</a>', r"\1", new).replace(f"{root}/", "")
+        there = set(re.findall(r'(?:id|name)="([^"]+)"', new))
+        new = re.sub(r'<a href="#([^"]*)">[^<]*</a>( &#124;)?', lambda found: found[0] * (found[1] in there), new)
+        new = re.sub(r'<span class="permalink"><a href="#(\w+)">.*?</a></span>(.*?)</h2>',
+                     lambda found: found[2] + anchor(found[1]) + "</h2>", new)
+        new = re.sub(r'<h2 class="groupheader">(?:<a id="([\w-]+)".*?</a>)?(.*?)</h2>', doxygen_heading, new, flags=re.S)
         if new != text:
             file.write_text(new)
 
@@ -245,39 +345,16 @@ def broken_links(site):
             path, _, section = html.unescape(link).partition("#")
             if re.match(r"[a-z]+:", path):
                 continue
-            target = os.path.normpath(os.path.join(os.path.dirname(name), path)) if path else name
+            target = from_page(name, path) if path else name
             if not (site / target).exists():
                 yield f"{name}: there is no {target}"
-            # Doxygen links to headings that it then leaves out
-            elif section and not target.startswith("reference/") and section not in anchors.get(target, {section}):
+            elif section and section not in anchors.get(target, {section}):
                 yield f"{name}: {target} has no heading {section}"
 
 
-def main(step, root, site, *extra):
-    root, site = Path(root), Path(site)
-    groups = navigation(root)
-    own = [name.partition("=") for name in extra]
-    own = [(title, Path(file)) for title, _, file in own if Path(file).is_file()]
-    groups[0][1].extend((title, file.name) for title, file in own)
-    if step == "frame":
-        header, footer = framed(groups, "$title", "{content}", up="$relpath^../", head='<script src="$relpath^jquery.js"></script>'
-                                '<script src="$relpath^dynsections.js"></script>').split("{content}")
-        write(site / "frame/header.html", header)
-        write(site / "frame/footer.html", footer)
-        return 0
-    if not (site / "reference").is_dir():
-        groups = groups[:-1]
-    for _, file in own:
-        shutil.copyfile(file, site / file.name)
-    pages = pages_of(root)
-    renderer = Renderer(root, site, groups)
-    for page in pages:
-        renderer.page(page)
-    renderer.copies()
-    finish_reference(root, site, pages)
-    index = renderer.sections + list(reference_names(site))
-    write(site / "assets/index.js", f"searchIndex({json.dumps(index, ensure_ascii=False, separators=(',', ':'))});\n")
-    for name in "style.css", "site.js":
+def copy_assets(site):
+    """Styles, scripts and KaTeX."""
+    for name in "style.css", "site.js", "search.js":
         shutil.copyfile(SOURCE / name, site / "assets" / name)
     katex = Path(os.environ.get("KATEX", "/usr/share/javascript/katex"))
     for name in "katex.min.css", "katex.min.js", "contrib/auto-render.js":
@@ -285,11 +362,42 @@ def main(step, root, site, *extra):
     for font in (katex / "fonts").glob("*.woff2"):
         (site / "assets/fonts").mkdir(exist_ok=True)
         shutil.copyfile(font, site / "assets/fonts" / font.name)
+
+
+def main(step, root, site, *extra):
+    root, site = Path(root), Path(site)
+    own = [name.partition("=") for name in extra]
+    own = [(title, Path(file)) for title, _, file in own if Path(file).is_file()]
+    modules, missing = python_reference(root, site / "frame/python")
+    groups = navigation(root, step == "frame" or (site / "reference").is_dir(), modules)
+    groups[0][1].extend((title, file.name) for title, file in own)
+    if step == "frame":
+        scripts = "".join(f'<script src="$relpath^{name}"></script>' for name in ("jquery.js", "dynsections.js"))
+        header, footer = framed(groups, "$title", "{content}", up="$relpath^../", head=scripts).split("{content}")
+        write(site / "frame/header.html", header)
+        write(site / "frame/footer.html", footer)
+        return 0
+    if not modules:
+        print(f"build.py: the site is without the reference of Python: {missing}", file=sys.stderr)
+    for _, file in own:
+        shutil.copyfile(file, site / file.name)
+    pages = pages_of(root)
+    renderer = Renderer(root, site, groups)
+    for page in pages:
+        renderer.page(page)
+    if modules:
+        renderer.python(modules, pages)
+    renderer.copies()
+    finish_reference(root, site, pages)
+    index = [*renderer.entries, *search.names_of_cpp(site)]
+    write(site / "assets/index.js", f"searchIndex({json.dumps(index, ensure_ascii=False, separators=(',', ':'))});\n")
+    copy_assets(site)
     shutil.rmtree(site / "frame", ignore_errors=True)
     (site / "reference.tag").unlink(missing_ok=True)
     broken = list(broken_links(site))
     print("\n".join(broken))
-    print(f"{len(pages)} pages, {len(index)} entries of the search, {len(broken)} links that lead nowhere: {site / 'index.html'}")
+    print(f"{len(pages)} pages{' and the reference of Python' * bool(modules)}, {len(index)} entries of the search, "
+          f"{len(broken)} links that lead nowhere: {site / 'index.html'}")
     return bool(broken)
 
 

@@ -1,4 +1,5 @@
-// Formulas, the contents on narrow screens, and the search over every section of the pages and every name of the reference.
+// Formulas, the contents on narrow screens, and the search over every section of the pages and every name of the
+// references, whose order is search.js's.
 "use strict";
 const up = document.currentScript ? document.currentScript.dataset.up : "";
 
@@ -14,12 +15,24 @@ const formulas = [...document.querySelectorAll(".math")];
 const first = new Set(formulas.filter(near));
 const later = formulas.filter((formula) => !first.has(formula));
 first.forEach(draw);
+// A piece of a formula in a line that is wider than the page scrolls like a formula of its own.
+function letWideOnesScroll() {
+  const width = document.querySelector("main").clientWidth;
+  const pieces = [...document.querySelectorAll(".katex-html > .base")].filter((piece) => piece.offsetWidth > width);
+  for (const piece of pieces) if (!piece.closest(".katex-display")) piece.closest(".katex").classList.add("wide");
+}
 let moved = false;  // by the reader, who then keeps the place
-for (const event of ["wheel", "touchmove", "keydown", "mousedown"]) addEventListener(event, () => { moved = true; }, { once: true });
+for (const event of ["wheel", "touchmove", "keydown", "mousedown"]) {
+  addEventListener(event, () => { moved = true; }, { once: true });
+}
 function drawLater() {
   later.splice(0, 25).forEach(draw);
-  if (later.length > 0) setTimeout(drawLater);
-  else if (place && !moved) place.scrollIntoView();
+  if (later.length > 0) {
+    setTimeout(drawLater);
+    return;
+  }
+  letWideOnesScroll();
+  if (place && !moved) place.scrollIntoView();
 }
 addEventListener("load", () => setTimeout(drawLater));
 
@@ -46,63 +59,58 @@ menu.addEventListener("click", () => {
 // ---- search ---------------------------------------------------------------------------------------------------------
 const field = document.getElementById("site-search");
 const results = document.getElementById("site-results");
-let entries = null;
+if (matchMedia("(min-width: 56rem)").matches) field.placeholder = "Search, such as Theorem 4.2 (key /)";
+let index = null;
 
-// index.js calls this: entries are [page, heading, address, text].
+// index.js calls this.
 function searchIndex(list) {
-  entries = list.map(([page, heading, address, text]) => ({
-    page, heading, address, text, low: text.toLowerCase(), title: `${heading} ${page}`.toLowerCase(),
-  }));
+  index = new SearchIndex(list);
   show();
 }
 
-// Sections that have every word; first those whose heading has the phrase, then those whose text has it, then by words.
-function found(query) {
-  const phrase = query.toLowerCase().trim().replace(/\s+/g, " ");
-  const words = phrase.split(" ");
-  const scored = [];
-  for (const entry of entries) {
-    if (!words.every((word) => entry.title.includes(word) || entry.low.includes(word))) continue;
-    let score = entry.title.includes(phrase) ? 100 : entry.low.includes(phrase) ? 50 : 0;
-    for (const word of words) score += entry.title.includes(word) ? 5 : 0;
-    score += Math.min(9, entry.low.split(phrase).length - 1);
-    scored.push({ score: score - entry.title.length / 1000, entry });
-  }
-  return scored.sort((a, b) => b.score - a.score).map(({ entry }) => entry);
-}
-
-// The text around the first place of the phrase, or of the first word that the text has.
-function excerpt(entry, query) {
-  const places = [query, ...query.split(/\s+/)].map((part) => entry.low.indexOf(part.toLowerCase()));
+// The text around the first place of the query, or else of the first of its words that the text has.
+function excerpt(text, query) {
+  const low = text.toLowerCase();
+  const sought = [query, ...query.split(/[^\p{L}\p{N}.]+/u)].filter(Boolean);
+  const places = sought.map((words) => low.indexOf(words.toLowerCase()));
   const start = Math.max(0, (places.find((place) => place >= 0) ?? 0) - 60);
   const end = start + 180;
-  return (start > 0 ? "…" : "") + entry.text.slice(start, end) + (entry.text.length > end ? "…" : "");
+  return (start > 0 ? "…" : "") + text.slice(start, end) + (text.length > end ? "…" : "");
+}
+
+function part(name, text) {
+  const element = document.createElement(name);
+  element.textContent = text;
+  return element;
 }
 
 function show() {
   const query = field.value.trim();
   results.hidden = query.length < 2;
-  if (results.hidden || entries === null) return;
-  const hits = found(query);
+  if (results.hidden || index === null) return;
+  const { complete, hits } = index.search(query);
   results.replaceChildren(...hits.slice(0, 25).map((entry) => {
     const link = document.createElement("a");
-    const heading = document.createElement("strong");
-    const rest = document.createElement("span");
+    const heading = part("strong", entry.heading);
     link.href = up + entry.address;
-    heading.textContent = entry.heading;
-    rest.textContent = `${entry.page} · ${excerpt(entry, query)}`;
-    link.append(heading, rest);
+    if (entry.kind === "C++" || entry.kind === "Python") heading.append(part("em", entry.kind));
+    link.append(heading, part("span", `${entry.page} · ${excerpt(entry.text, query)}`));
     return link;
   }));
-  if (hits.length === 0) results.textContent = "Nothing has all of these words.";
+  const some = hits.length > 0 ? "; this has some" : "";
+  if (!complete) results.prepend(part("p", `Nothing has all of these words${some}.`));
 }
 
+// The order of results and the index are loaded when somebody searches.
 function load() {
   if (document.getElementById("site-index")) return;
-  const script = document.createElement("script");
-  script.id = "site-index";
-  script.src = `${up}assets/index.js`;
-  document.head.append(script);
+  for (const name of ["search", "index"]) {
+    const script = document.createElement("script");
+    script.id = `site-${name}`;
+    script.async = false;
+    script.src = `${up}assets/${name}.js`;
+    document.head.append(script);
+  }
 }
 
 field.addEventListener("focus", load);
@@ -121,6 +129,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   if (!results.contains(event.target) && event.target !== field) results.hidden = true;
 });
+
 // A page opened with ?q=words shows what the search finds.
 const query = new URLSearchParams(location.search).get("q");
 if (query) {
