@@ -226,7 +226,7 @@ class Renderer:
             else:
                 self.entries += search.names_of_python(title, here, body)
             names = [name.partition(".")[2] for name in sorted(known, key=str.lower) if name.startswith(module + ".")]
-            contents = "".join(f'<li><a href="#{name}">{name}</a></li>' for name in names)
+            contents = "".join(f'<li><a href="#{name}">{name.replace("_", "_<wbr>")}</a></li>' for name in names)
             body = with_anchors(body).replace("<h2", f'<ul class="names">{contents}</ul>\n<h2', 1)
             write(self.site / here, framed(self.groups, title, body, here))
 

@@ -1,8 +1,8 @@
 // The order of what the search finds. An entry is found if it has every word of the query, in its heading, in the title
 // of its page or in its text; where none has them all, those that have some are. Rare words count more than common
 // ones, a heading more than a title, a title more than the text, and the query as a whole, as a heading or in one place
-// of the text, more than its words apart. Theory is before other pages, these before names of C++ and of Python, and all
-// of them before lists, such as tables of files; for a query that is written as a name is, names are first.
+// of the text, more than its words apart. Theory is before other pages, these before names of C++ and of Python, and
+// all of them before lists, such as tables of files; for a query that is written as a name is, names are first.
 "use strict";
 
 const KINDS = { theory: 1.3, page: 1, "C++": 0.9, Python: 0.85, list: 0.5 };
@@ -24,8 +24,10 @@ function wordsOf(text) {
 // LinearTask as Linear Task, too.
 const apart = (name) => name.replace(/(\p{Ll})(?=\p{Lu})/gu, "$1 ");
 
-// What a heading is called by, without marks: all of it, and of a name what follows its last scope.
+// A heading or a query without marks and without words that say nothing.
 const bare = (text) => wordsOf(text).filter((word) => !STOP_WORDS.has(word)).join("");
+// A name of code without marks and without its scope.
+const bareName = (name) => wordsOf(name.split(/::|\.(?=\D)/).pop()).join("");
 
 class SearchIndex {
   constructor(list) {
@@ -42,7 +44,7 @@ class SearchIndex {
     this.entries.forEach((entry, number) => {
       const ofCode = entry.kind === "C++" || entry.kind === "Python";
       entry.headingWords = wordsOf(ofCode ? `${entry.heading} ${apart(entry.heading)}` : entry.heading);
-      entry.bare = [bare(entry.heading), bare(entry.heading.split(/::|\.(?=\D)/).pop())];
+      entry.bare = ofCode ? [wordsOf(entry.heading).join(""), bareName(entry.heading)] : [bare(entry.heading)];
       entry.phrase = ` ${entry.headingWords.join(" ")} `;
       entry.content = ` ${entry.words.join(" ")} `;
       length += entry.words.length;
@@ -84,8 +86,10 @@ class SearchIndex {
     const words = (spoken.length > 0 ? spoken : all).map((word) => this.worth(word));
     const total = words.reduce((sum, { rarity }) => sum + rarity, 0);
     const phrase = all.join(" ");
-    const name = bare(query);
-    const asName = /\w_\w|::|\w\.[a-z]|\(\)/i.test(query);
+    const names = [bare(query), all.join("")];
+    // written as a name is: of one language, or of either
+    const scope = query.includes("::") ? "C++" : /\w\.[a-z]/i.test(query) ? "Python" : "";
+    const asName = scope || (/\w_\w|\(\)/.test(query) ? "either" : "neither");
     const numbers = new Set(words.flatMap(({ found }) => [...found.keys()]));
     const scored = [];
     let complete = false;
@@ -96,11 +100,14 @@ class SearchIndex {
       complete ||= every;
       let score = had.reduce((sum, { found, rarity }) => sum + rarity * found.get(number), 0);
       const ofCode = entry.kind === "C++" || entry.kind === "Python";
-      const spokenOf = words.length > 1 && !asName && ofCode ? 0.5 : 1;  // words name the thing first
-      if (entry.bare.includes(name)) score += 8 * spokenOf * total;
-      else if (words.length > 1 && entry.phrase.includes(` ${phrase}`)) score += 3 * spokenOf * total;
+      if (names.some((name) => entry.bare.includes(name))) score += 8 * total;
+      else if (scope && entry.bare.includes(bareName(query))) score += 6 * total;
+      else if (words.length > 1 && entry.phrase.includes(` ${phrase}`)) score += 3 * total;
       if (words.length > 1 && entry.content.includes(` ${phrase}`)) score += 2 * total;
-      score *= KINDS[entry.kind] * (asName && ofCode ? 1.6 : 1);
+      if (entry.heading === query.trim()) score += total;
+      if (ofCode && [entry.kind, "either"].includes(asName)) score *= 2.2;
+      else if (ofCode && words.length > 1) score *= 0.6;  // words name the thing, then its name
+      score *= KINDS[entry.kind];
       scored.push({ entry, every, score: score - entry.heading.length / 1000 });
     }
     const kept = complete ? scored.filter(({ every }) => every) : scored;

@@ -107,9 +107,10 @@ def names_of_cpp(site):
             for member in compound.iter("member"):
                 place = (member.findtext("anchorfile"), member.findtext("anchor"))
                 addresses.setdefault((member.findtext("name"), member.get("kind")), place)
+            scope = name.rpartition("::")[2].partition("_")[0]
+            room = f"{compound.findtext('title') or name} ({scope})"
             for (member, sort), (file, anchor) in addresses.items():
                 if file not in texts:
                     texts[file] = briefs((site / "reference" / file).read_text())
                 brief = texts[file].get(anchor.removeprefix("_"), "")
-                yield [compound.findtext("title") or name, member, f"reference/{file}#{anchor}", brief or sort,
-                       "C++", 0]
+                yield [room, member, f"reference/{file}#{anchor}", brief or sort, "C++", 0]
