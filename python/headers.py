@@ -182,6 +182,9 @@ def readable(text: str) -> str:
     text = text.replace(r"\f[", "$$").replace(r"\f]", "$$").replace(r"\f$", "$")
     for name, word in IN_PYTHON.items():
         text = text.replace(name, word)
+    # two of C++ that are one of Python
+    text = re.sub(r"\bValueError(, (and )?| and | or )ValueError\b", "ValueError", text)
+    text = text.replace("ValueError that name the", "ValueError that names the")
     text = re.sub(rf"\b({'|'.join(sorted(set(ROOMS.values())))})::", r"\1.", text)
     text = re.sub(r"^Runs on .*\n?(?:^ {4,}.*\n?)*", "", text, flags=re.M)
     return re.sub(r"\n{3,}", "\n\n", text).strip()

@@ -36,7 +36,10 @@ def signatures(name: str, value: Any, text: str) -> tuple[list[str], str]:
     found = []
     while lines and re.match(rf"{re.escape(name)}\(", lines[0]):
         found.append(lines.pop(0))
-    text = re.sub(rf"^Overloaded function\.\n+1\. ``{re.escape(name)}\(.*``\n+", "", "\n".join(lines).strip())
+    # what overloads say, once; their signatures are above
+    texts = re.split(rf"^\d+\. ``{re.escape(name)}\(.*``$", "\n".join(lines), flags=re.M)
+    texts = [one.strip() for one in texts if one.strip() not in ("", "Overloaded function.")]
+    text = "\n\n".join(dict.fromkeys(texts))
     if isinstance(value, type) and issubclass(value, enum.Enum):
         found = [f"{name}.{choice}" for choice in value.__members__]
     elif hasattr(value, "_fields"):  # a record, with its defaults
