@@ -331,7 +331,8 @@ def finish_reference(root, site, pages):
         new = re.sub(r'<a href="#([^"]*)">[^<]*</a>( &#124;)?', lambda found: found[0] * (found[1] in there), new)
         new = re.sub(r'<span class="permalink"><a href="#(\w+)">.*?</a></span>(.*?)</h2>',
                      lambda found: found[2] + anchor(found[1]) + "</h2>", new)
-        new = re.sub(r'<h2 class="groupheader">(?:<a id="([\w-]+)".*?</a>)?(.*?)</h2>', doxygen_heading, new, flags=re.S)
+        heading = r'<h2 class="groupheader">(?:<a id="([\w-]+)".*?</a>)?(.*?)</h2>'
+        new = re.sub(heading, doxygen_heading, new, flags=re.S)
         if new != text:
             file.write_text(new)
 

@@ -5,7 +5,15 @@
 // all of them before lists, such as tables of files; for a query that is written as a name is, names are first.
 "use strict";
 
+// Factors of an entry's score: what it is; whether the query is written as its name is, or says in words what it names.
 const KINDS = { theory: 1.3, page: 1, "C++": 0.9, Python: 0.85, list: 0.5 };
+const AS_NAME = 2.2, IN_WORDS = 0.6;
+// What one word is worth, times its rarity, by its place and by how much of the entry's word it is.
+const IN_HEADING = 4, IN_TITLE = 1.5;  // and up to 1 in the text
+const BEGINNING = 0.6, WITHIN = 0.2;
+// What the query as a whole is worth, times the rarity of all its words.
+const IS_HEADING = 8, IS_LAST_OF_NAME = 6, PHRASE_OF_HEADING = 3, PHRASE_OF_TEXT = 2, SAME_LETTERS = 1;
+
 const STOP_WORDS = new Set(("a an and are as at by can do does for from how i in is it its many much my need needs " +
   "of on or that the to what when where which why with").split(" "));
 const SAME = { best: "optimal", optima: "optimal", optimum: "optimal", derivative: "gradient" };
@@ -67,11 +75,11 @@ class SearchIndex {
   worth(word) {
     const found = new Map();
     for (const [other, places] of this.vocabulary) {
-      const likeness = other === word ? 1 : other.startsWith(word) ? 0.6 : other.includes(word) ? 0.2 : 0;
+      const likeness = other === word ? 1 : other.startsWith(word) ? BEGINNING : other.includes(word) ? WITHIN : 0;
       if (likeness === 0) continue;
       for (const [number, { heading, page, text }] of places) {
         const length = this.entries[number].content.length / 6 / this.meanLength;
-        const value = likeness * (4 * heading + 1.5 * page + text / (text + 0.5 + length));
+        const value = likeness * (IN_HEADING * heading + IN_TITLE * page + text / (text + 0.5 + length));
         found.set(number, Math.max(value, found.get(number) ?? 0));
       }
     }
@@ -100,13 +108,13 @@ class SearchIndex {
       complete ||= every;
       let score = had.reduce((sum, { found, rarity }) => sum + rarity * found.get(number), 0);
       const ofCode = entry.kind === "C++" || entry.kind === "Python";
-      if (names.some((name) => entry.bare.includes(name))) score += 8 * total;
-      else if (scope && entry.bare.includes(bareName(query))) score += 6 * total;
-      else if (words.length > 1 && entry.phrase.includes(` ${phrase}`)) score += 3 * total;
-      if (words.length > 1 && entry.content.includes(` ${phrase}`)) score += 2 * total;
-      if (entry.heading === query.trim()) score += total;
-      if (ofCode && [entry.kind, "either"].includes(asName)) score *= 2.2;
-      else if (ofCode && words.length > 1) score *= 0.6;  // words name the thing, then its name
+      if (names.some((name) => entry.bare.includes(name))) score += IS_HEADING * total;
+      else if (scope && entry.bare.includes(bareName(query))) score += IS_LAST_OF_NAME * total;
+      else if (words.length > 1 && entry.phrase.includes(` ${phrase}`)) score += PHRASE_OF_HEADING * total;
+      if (words.length > 1 && entry.content.includes(` ${phrase}`)) score += PHRASE_OF_TEXT * total;
+      if (entry.heading === query.trim()) score += SAME_LETTERS * total;
+      if (ofCode && [entry.kind, "either"].includes(asName)) score *= AS_NAME;
+      else if (ofCode && words.length > 1) score *= IN_WORDS;
       score *= KINDS[entry.kind];
       scored.push({ entry, every, score: score - entry.heading.length / 1000 });
     }
