@@ -55,22 +55,24 @@ def signatures(name: str, value: Any, text: str) -> tuple[list[str], str]:
                "incontext.": "", "typing.Any": "Any"}
     for long, short in shorter.items():
         found = [one.replace(long, short) for one in found]
-    return [folded(re.sub(r"(: |-> )'([^']*)'", r"\1\2", one)) for one in found], text
+    return [folded(re.sub(r"(: |-> )(['\"])(.*?)\2", r"\1\3", one)) for one in found], text
 
 
 def folded(signature: str) -> str:
     """A signature, one parameter in each line where it is long."""
-    head, inner, tail = re.fullmatch(r"([^(]*)(?:\((.*)\)(.*))?", signature, re.S).groups("")
-    if len(signature) <= WIDTH or not inner:
+    if len(signature) <= WIDTH or "(" not in signature:
         return signature
-    parts, depth = [""], 0
-    for character in inner:
+    head, _, rest = signature.partition("(")
+    parts, depth = [""], 1
+    for place, character in enumerate(rest):
         depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
+        if depth == 0:
+            break
+        if character == "," and depth == 1:
             parts.append("")
         else:
             parts[-1] += character
-    return f"{head}(\n" + "".join(f"    {part.strip()},\n" for part in parts) + f"){tail}"
+    return f"{head}(\n" + "".join(f"    {part.strip()},\n" for part in parts) + rest[place:]
 
 
 def markdown(text: str) -> str:
@@ -124,8 +126,8 @@ def entry(module: str, name: str, value: Any) -> str:
     found, text = signatures(name, value, value.__doc__ or "")
     parts = [f"## {module}.{name}", "```python\n" + "\n".join(found) + "\n```", markdown(text)]
     for member, one in sorted(vars(value).items()) if isinstance(value, type) else ():
-        if not member.startswith("_") and callable(one) and one.__doc__:
-            found, text = signatures(member, one, one.__doc__)
+        if not member.startswith("_") and callable(one) and not isinstance(one, type):
+            found, text = signatures(member, one, one.__doc__ or "")
             parts.append(f"### {name}.{member}\n\n```python\n" + "\n".join(found) + "\n```\n\n" + markdown(text))
     return "\n\n".join(parts)
 
