@@ -75,8 +75,8 @@ struct RunGridRows {
     const auto loss = here.take(gains), is_right = here.take(1), difference = here;
     trial.run_row(contexts.batch(batch), own.batch(index), first_row + row, {first_gain, gains}, loss, is_right[0]);
     if (reference == nullptr) return;
-    const Lanes<T, W>& other = LaneArray<T, W>{reference + batch * W, stride}[0];
-    for (int i = 0; i < gains; ++i) difference[i] = loss[i] - other;
+    const LaneArray<T, W> others{reference + batch * W, stride};
+    for (int i = 0; i < gains; ++i) difference[i] = loss[i] - others[0];
   }
 };
 
