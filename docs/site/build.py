@@ -353,6 +353,19 @@ def broken_links(site):
                 yield f"{name}: {target} has no heading {section}"
 
 
+def page_from_elsewhere(root, text, others):
+    """A page that names the repository's pages, and the `others` like it, from where it was built: their places here, and
+    the words alone where there is none."""
+    def linked(match):
+        place, words = match[1], match[2]
+        if place.endswith(".md") and (root / place).is_file():
+            return f'<a href="{place.removesuffix(".md")}.html">{words}</a>'
+        name = place.rpartition("/")[2]
+        return f'<a href="{name}">{words}</a>' if name in others else words
+
+    return re.sub(r'<a href="(?:\.\./)+([^"]*)">(.*?)</a>', linked, text)
+
+
 def copy_assets(site):
     """Styles, scripts and KaTeX."""
     for name in "style.css", "site.js", "search.js":
@@ -381,7 +394,7 @@ def main(step, root, site, *extra):
     if not modules:
         print(f"build.py: the site is without the reference of Python: {missing}", file=sys.stderr)
     for _, file in own:
-        shutil.copyfile(file, site / file.name)
+        write(site / file.name, page_from_elsewhere(root, file.read_text(), {other.name for _, other in own}))
     pages = pages_of(root)
     renderer = Renderer(root, site, groups)
     for page in pages:

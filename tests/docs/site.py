@@ -141,9 +141,15 @@ assert built.returncode == 0, built.stdout + built.stderr
 of_python = (work / "site/python").is_dir()
 assert of_python != ("without the reference of Python" in built.stderr), built.stderr
 
-# what the search shows of a formula is still that formula
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(root / "docs/site"))
+# a page that was built elsewhere, such as the explorer, leads to the site's pages, and nowhere that is not there
+elsewhere = '<a href="../../../docs/model.md">m</a> <a href="../../ledger.html">l</a> <a href="../none.md">n</a>'
+for others, seen in {(): "l", ("ledger.html",): '<a href="ledger.html">l</a>'}.items():
+    found = importlib.import_module("build").page_from_elsewhere(root, elsewhere, others)
+    assert found == f'<a href="docs/model.html">m</a> {seen} n', found
+
+# what the search shows of a formula is still that formula
 text_of = importlib.import_module("search").text_of
 for formula, words in {r"\frac{\pi^2}{6} + \tfrac{y^2}2": "(pi^2)/6 + (y^2)/2", r"\frac{\sqrt{50}}{\tau}": "(√(50))/tau",
                        r"\frac1k \mathbf 1": "1/k 1", r"\frac{a}{b + \frac{c}{d}}": "a/(b + c/d)",
