@@ -179,8 +179,8 @@ class TriedTemperature(Record):
 
     def __str__(self) -> str:
         most = self.result.within * (self.result.agreement.theory if self.held == Held.entropy else 1)
-        missed = (f"{self.error:.2g} nats (at most {most:.2g})" if self.held == Held.entropy else
-                  f"{self.error:.2%} (at most {most:.2%})")
+        missed = (f"{self.error:.2g} nats (at most {most:.2g} there)" if self.held == Held.entropy else
+                  f"{self.error:.2%} (at most {most:.2%} there)")
         return f"β = {self.inverse_temperature:.4g} from {self.shorter} to {self.longer} keys missed it by {missed}"
 
 

@@ -138,13 +138,29 @@ TEST_CASE(
         ++passed_by_rule;
         missed_by_rule += miss_of(betas[1]) > largest_rule_error;
         CHECK_FALSE(advice.held);
-        const bool says_why = has(advice.reason, "misses the entropy of its own rows") || has(advice.reason, "too few");
+        const bool says_why = has(advice.reason, "misses the entropy of its own rows") ||
+                              has(advice.reason, "too few") || has(advice.reason, "differ in width");
         CHECK(says_why);
       }
     }
   }
   CHECK(passed_by_rule >= 6);
   CHECK(2 * missed_by_rule >= passed_by_rule);
+}
+
+TEST_CASE("rows that differ in width are told from rows of one law, also of one with a sink", "[calibration]") {
+  const auto difference = [](const std::vector<Head>& heads) {
+    return width_difference(calibrate_heads(measure_heads(arrays_of(heads))).front().rows);
+  };
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    CAPTURE(seed);
+    CHECK(difference(prompts_of_widths(64, 0, seed)) < 0.05);
+    CHECK(difference({sink_head(256, 1, 8, seed)}) < 0.15);
+    // of lognormal widths: sqrt(e^(4 spread^2) - 1) / 2 = 0.40, and the scatter of 64 of them
+    const double found = difference(prompts_of_widths(64, 0.35, seed));
+    CHECK(found > 0.25);
+    CHECK(found < 0.6);
+  }
 }
 
 TEST_CASE("the needle's inverse temperature is tried with the needle planted", "[calibration]") {

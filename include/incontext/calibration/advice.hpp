@@ -11,6 +11,7 @@
 #include "incontext/calibration/head_calibration.hpp"
 #include "incontext/calibration/head_summary.hpp"
 #include "incontext/calibration/held_quantity.hpp"
+#include "incontext/calibration/length_summary.hpp"
 #include "incontext/calibration/longer_row_temperatures.hpp"
 #include "incontext/calibration/longer_rows.hpp"
 
@@ -46,6 +47,11 @@ inline constexpr double largest_rule_error = 0.1;
 ///
 /// Units     as TriedTemperature::error.
 inline constexpr double largest_possible_error = 0.25;
+
+/// Rows that differ more in their width have no common inverse temperature for the entropy that a rule could find.
+///
+/// Units     as width_difference.
+inline constexpr double largest_width_difference = 0.3;
 
 namespace detail {
 
@@ -114,7 +120,8 @@ inline std::string reason_not_held(const TriedTemperature& tried, const std::str
 /// The head is left alone where its weights are equal, where no rule of longer_rows was within largest_rule_error in
 /// the rows that judge it, where its rows are too few to know, where its weights do not change with the length, and
 /// where the rule's inverse temperature, tried on the head's own rows, missed the quantity by more than
-/// largest_rule_error, or may have missed it by more than largest_possible_error. Else, if a gap is given and the law of
+/// largest_rule_error, or may have missed it by more than largest_possible_error. So is a head that mixes many keys and
+/// whose rows differ in width by more than largest_width_difference. Else, if a gap is given and the law of
 /// normal scores predicts the head best, the needle's weight is held; if one key has half of the weight, the largest
 /// weight, because it finds one key; else the entropy, because it mixes many.
 ///
@@ -153,8 +160,12 @@ inline Advice advise(const LongerRows& longer, const HeadCalibration& head, cons
   for (const TriedTemperature& tried : longer.tried) {
     if (tried.held == *advice.held) advice.tried = tried;
   }
-  const std::string reason =
+  std::string reason =
       advice.tried ? detail::reason_not_held(*advice.tried, best.name, head) : "its inverse temperature was not tried";
+  if (const double differ = width_difference(head.rows);
+      reason.empty() && advice.held == Held::entropy && differ > largest_width_difference) {
+    reason = "its rows differ in width by " + statistics::percent_text(differ) + ": no inverse temperature suits all";
+  }
   if (!reason.empty()) {
     advice.held.reset();
     advice.reason = reason;

@@ -41,6 +41,26 @@ struct LengthSummary {
   double needle_weight_predicted;  ///< at the middle length
 };
 
+/// How much the rows of an octave differ in their width: about the relative standard deviation, over rows, of a row's own
+/// standard deviation, without what chance adds.
+///
+/// \f[ \frac12 \sqrt{\frac{\mathrm{Var}\, v}{(E v)^2} - \frac{2 + \kappa}{n}} \f]
+///
+/// v is the variance of a row's n scores, kappa their excess kurtosis.
+///
+/// Source    derived: the variance of a sample's variance, and the standard deviation as the root of the variance.
+/// Units     dimensionless.
+/// Domain    a bucket from measure_heads whose scores vary.
+/// Limits    rows of one law: 0, to the error of the estimate.
+/// Accuracy  as row_statistics: tests/calibration/advice.cpp.
+inline double width_difference(const LengthBucket& bucket) {
+  const auto mean = [&](RowStatistic which) { return bucket.full.estimate(which).mean; };
+  const double variance = mean(RowStatistic::variance);
+  const double relative = mean(RowStatistic::squared_variance) / (variance * variance) - 1;
+  const double middle = static_cast<double>(bucket.shortest + bucket.longest) / 2;
+  return std::sqrt(std::max(relative - (2 + mean(RowStatistic::excess_kurtosis)) / middle, 0.0)) / 2;
+}
+
 /// Summarizes the rows of one octave, measured with a needle of the given gap, beside the law of normal rows.
 ///
 /// Source    derived: docs/theory/calibration.md#row-statistics and #prediction-with-error.
