@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -29,6 +30,8 @@ SimulationIdentity identity_of(const Options& options, std::int64_t outputs) {
 template <class System>
 class Waves {
  public:
+  using RunWave = std::function<std::vector<statistics::Moments>(std::int64_t first, std::int64_t trials)>;
+
   Waves(const Options& options, const SimulationIdentity& identity, std::int64_t most_chunks)
       : options_(options), record_(options.record == nullptr ? &ordered_ : options.record), wave_(most_chunks) {
     record_->begin(identity);
@@ -38,8 +41,8 @@ class Waves {
 
   /// Continues until no chunk of the first `target` trials is left to this process, or a stop is requested. A target
   /// before the last must be a number of whole chunks. run_wave(first, trials) returns the moments of the trials from
-  /// `first` on, chunk after chunk, or nothing if a stop request cut the wave short.
-  template <class RunWave>
+  /// `first` on, chunk after chunk, or nothing if a stop request cut the wave short. It is called once per wave, and no
+  /// template: the loop is compiled once, not for every trial.
   void run_until(std::int64_t target, const RunWave& run_wave) {
     const std::int64_t end = chunks_of(target);
     if (!has_begun_) show(target);
