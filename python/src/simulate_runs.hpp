@@ -9,7 +9,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "arguments.hpp"
@@ -44,49 +43,66 @@ inline const char* with_options(const char* documentation) {
   return texts.back().c_str();
 }
 
-/// Runs `simulation`, which takes simulate::Options, with the options that keywords name.
-template <class Function>
-auto run_simulation(const nb::kwargs& keywords, const Function& simulation) {
-  constexpr auto where = "simulate::Options";
-  simulate::Options options;
-  nb::object report;
-  for (const auto& [key, value] : keywords) {
-    const auto name = nb::cast<std::string>(key);
+/// The options that keywords name, and the report of progress among them.
+class NamedOptions {
+ public:
+  explicit NamedOptions(const nb::kwargs& keywords) {
+    for (const auto& [key, value] : keywords) set(nb::cast<std::string>(key), value);
+    if (!report_.is_valid() || report_.is_none()) return;
+    options_.progress = [handle = nb::handle(report_)](const simulate::Progress& p) {
+      const nb::gil_scoped_acquire lock;
+      handle(p.done, p.planned, p.seconds);
+    };
+  }
+
+  [[nodiscard]] const simulate::Options& options() const { return options_; }
+
+  /// Ends the report, and is KeyboardInterrupt after Ctrl-C.
+  void end() const {
+    if (report_.is_valid() && nb::hasattr(report_, "close")) report_.attr("close")();
+    if (simulate::InterruptGuard::requested()) {
+      PyErr_SetNone(PyExc_KeyboardInterrupt);
+      throw nb::python_error();
+    }
+  }
+
+ private:
+  void set(const std::string& name, nb::handle value) {
+    constexpr auto where = "simulate::Options";
     if (name == "seed") {
-      options.seed = whole_number<std::uint64_t>(where, "seed", value);
+      options_.seed = whole_number<std::uint64_t>(where, "seed", value);
     } else if (name == "trials") {
-      options.trials = whole_number<std::int64_t>(where, "trials", value);
+      options_.trials = whole_number<std::int64_t>(where, "trials", value);
     } else if (name == "relative_error") {
-      options.relative_error = real_number(where, "relative_error", value);
+      options_.relative_error = real_number(where, "relative_error", value);
     } else if (name == "device") {
-      options.device = device_of(value);
+      options_.device = device_of(value);
     } else if (name == "threads") {
-      options.threads = whole_number<int>(where, "threads", value);
+      options_.threads = whole_number<int>(where, "threads", value);
     } else if (name == "gpu") {
-      options.gpu = whole_number<int>(where, "gpu", value);
+      options_.gpu = whole_number<int>(where, "gpu", value);
     } else if (name == "progress") {
-      report = nb::module_::import_("incontext._progress").attr("reporter")(value);
+      report_ = nb::module_::import_("incontext._progress").attr("reporter")(value);
     } else {
       throw nb::type_error(
           ("no such option: " + name + " (seed, trials, relative_error, device, threads, gpu, progress)").c_str());
     }
   }
-  if (report.is_valid() && !report.is_none()) {
-    options.progress = [handle = nb::handle(report)](const simulate::Progress& p) {
-      const nb::gil_scoped_acquire lock;
-      handle(p.done, p.planned, p.seconds);
-    };
-  }
+
+  simulate::Options options_;
+  nb::object report_;
+};
+
+/// Runs `simulation`, which takes simulate::Options, with the options that keywords name.
+template <class Function>
+auto run_simulation(const nb::kwargs& keywords, const Function& simulation) {
+  const NamedOptions named(keywords);
   const SharedInterruptGuard guard;
   auto result = [&] {
     const nb::gil_scoped_release unlocked;
-    return simulation(std::as_const(options));
+    return simulation(named.options());
   }();
-  if (report.is_valid() && nb::hasattr(report, "close")) report.attr("close")();
-  if (simulate::InterruptGuard::requested()) {
-    PyErr_SetNone(PyExc_KeyboardInterrupt);
-    throw nb::python_error();
-  }
+  named.end();
   return result;
 }
 
