@@ -1,25 +1,16 @@
 #pragma once
 
+#include "context_records.hpp"
 #include "incontext/classification.hpp"
-#include "query_records.hpp"
 #include "records.hpp"
 
 INCONTEXT_CHOICE(incontext::classification::KernelForm, "classification", "KernelForm")
 INCONTEXT_CHOICE(incontext::classification::SelfTerm, "classification", "SelfTerm")
-INCONTEXT_CHOICE(incontext::classification::AttentionKind, "classification", "AttentionKind")
 INCONTEXT_CHOICE(incontext::classification::CellDraws, "classification", "CellDraws")
-INCONTEXT_RECORD(incontext::classification::Context<double>, "classification", "Context", inputs, labels, query,
-                 classes)
-INCONTEXT_RECORD(incontext::classification::Prediction<double>, "classification", "Prediction", logits, probabilities,
-                 sensitivity)
-INCONTEXT_RECORD(incontext::classification::ContextAttention<double>, "classification", "ContextAttention", key_query,
-                 output)
 INCONTEXT_RECORD(incontext::classification::ContextAttentionPass<double>, "classification", "ContextAttentionPass",
                  prediction, attention, loss, key_query_gradient, output_gradient)
 INCONTEXT_RECORD(incontext::classification::RbfAttentionPass<double>, "classification", "RbfAttentionPass", prediction,
                  attention, loss, query_gradient, key_gradient, output_gradient)
-INCONTEXT_RECORD(incontext::classification::ContextWeights<double>, "classification", "ContextWeights", query, key,
-                 value, projection)
 INCONTEXT_RECORD(incontext::classification::EffectiveStep<double>, "classification", "EffectiveStep", kappa, gain)
 INCONTEXT_RECORD(incontext::classification::Alignment<double>, "classification", "Alignment", prediction_distance,
                  cosine, sensitivity_distance)

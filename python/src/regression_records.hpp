@@ -1,15 +1,11 @@
 #pragma once
 
+#include "attention_records.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression.hpp"
-#include "query_records.hpp"
 #include "records.hpp"
 
-INCONTEXT_CHOICE(incontext::regression::Offset, "regression", "Offset")
-INCONTEXT_RECORD(incontext::regression::ErrorConvention, "regression", "ErrorConvention", query, offset)
 INCONTEXT_RECORD(incontext::numerics::Quadrature<double>, "laws", "Quadrature", value, error_estimate)
-INCONTEXT_RECORD(incontext::regression::Attention<double>, "regression", "Attention", key_query, input_value,
-                 label_value)
 INCONTEXT_RECORD(incontext::regression::IsotropicTask<double>, "regression", "IsotropicTask", dimension, input_variance,
                  task_variance, noise_variance)
 INCONTEXT_RECORD(incontext::regression::IsotropicAttention<double>, "regression", "IsotropicAttention", key_query_scale,
@@ -17,8 +13,6 @@ INCONTEXT_RECORD(incontext::regression::IsotropicAttention<double>, "regression"
 INCONTEXT_RECORD(incontext::regression::InverseTemperatureParabola<double>, "regression", "InverseTemperatureParabola",
                  constant, linear, quadratic)
 INCONTEXT_RECORD(incontext::regression::RidgePosterior<double>, "regression", "RidgePosterior", mean, covariance)
-INCONTEXT_RECORD(incontext::regression::ErrorGradient<double>, "regression", "ErrorGradient", error, attention,
-                 inverse_temperature)
 INCONTEXT_RECORD(incontext::regression::LeastSquaresTask<double>, "regression", "LeastSquaresTask", slope, intercept,
                  residual_variance)
 INCONTEXT_RECORD(incontext::regression::MomentRatio<double>, "regression", "MomentRatio", second_moment, first_moment,

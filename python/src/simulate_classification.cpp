@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "classification_records.hpp"
+#include "context_records.hpp"
 #include "describe.hpp"
 #include "incontext/simulate/classification/adaptive_onset.hpp"
 #include "incontext/simulate/classification/classification_contrasts.hpp"

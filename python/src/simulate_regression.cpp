@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "attention_records.hpp"
 #include "incontext/simulate/baselines/baseline_errors.hpp"
 #include "incontext/simulate/regression/bayes_ridge_risk.hpp"
 #include "incontext/simulate/regression/reduced_softmax_error.hpp"
 #include "incontext/simulate/regression/regression_error.hpp"
 #include "incontext/simulate/regression/regression_error_on_rows.hpp"
-#include "regression_records.hpp"
 #include "rooms.hpp"
 #include "simulate_runs.hpp"
 
