@@ -1,23 +1,24 @@
-#include "incontext/baselines.hpp"
-
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "core.hpp"
+#include "decompositions.hpp"
+#include "incontext/baselines/corrected_bayes_risk.hpp"
+#include "incontext/baselines/correlated_context.hpp"
+#include "incontext/baselines/diagonal_sgd.hpp"
+#include "incontext/baselines/flow_course.hpp"
+#include "incontext/baselines/pool_posterior.hpp"
+#include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/baselines/sgd_tasks.hpp"
+#include "incontext/baselines/wishart_spectrum.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
 
-INCONTEXT_CHOICE(incontext::baselines::PoolLaw, "baselines", "PoolLaw")
-INCONTEXT_RECORD(incontext::baselines::DescentLayers<double>, "baselines", "DescentLayers", learning_rates, risk,
-                 lower_bound)
-
 namespace incontext::python {
+
+void bind_reference_curves(Room& room);
 
 namespace {
 
@@ -25,7 +26,6 @@ using D = double;
 using I = std::int64_t;
 using Task = baselines::TaskVariances<D>;
 using Spectrum = baselines::WishartSpectrum<D>;
-using Settings = baselines::CurveSettings<D>;
 
 void bind_risks(Room& room) {
   const auto examples = number("examples"), dimension = number("dimension");
@@ -50,11 +50,6 @@ void bind_risks(Room& room) {
               return baselines::mutual_information(Spectrum(l, d), Task{n, t});
             },
             {examples, dimension, noise, prior});
-  room.form("layers_needed",
-            [](I l, I d, D n, D t, D s) {
-              return baselines::layers_needed(Spectrum(l, d), Task{n, t}, s);
-            },
-            {examples, dimension, noise, prior, number("share")});
   room.form("exponential_squared_correlation",
             [](I l, D neighbor) { return baselines::exponential_squared_correlation(l, neighbor); },
             {examples, number("neighbor_correlation")});
@@ -153,64 +148,6 @@ void bind_flow(Room& room) {
       {dimension, length, noise, prior, start}, nullptr, "FlowCourse");
 }
 
-void bind_pools(Room& room) {
-  using namespace nb::literals;
-  nb::module_& m = room.module();
-  const auto noise = number("noise_variance"), prior = number("task_variance");
-  room.form(
-      "pool_limit",
-      [](I d, I k, I l, D n, D t) {
-        return baselines::pool_limit(d, k, l, Task{n, t});
-      },
-      {number("dimension"), number("tasks"), number("examples"), noise, prior}, "baselines.PoolErrors");
-  m.def(
-      "pool_errors",
-      [](const DenseMatrix& tasks, D noise_variance, D task_variance, I examples) {
-        const auto errors = baselines::TaskPool<D>(tasks.value, {noise_variance, task_variance}).errors(examples);
-        return python_class("baselines.PoolErrors")(errors.seen, errors.fresh);
-      },
-      "tasks"_a, "noise_variance"_a, "task_variance"_a, "examples"_a, room.docs("TaskPool"));
-  m.def(
-      "drawn_pool",
-      [](I tasks, I dimension, D task_variance, std::uint64_t seed, I pool, baselines::PoolLaw law) {
-        return baselines::drawn_pool<D>(tasks, dimension, task_variance, {.seed = seed, .law = law}, pool);
-      },
-      "tasks"_a, "dimension"_a, "task_variance"_a, "seed"_a = 1, "pool"_a = 0,
-      "law"_a.sig("incontext.baselines.PoolLaw.normal") = 0, room.docs("drawn_pool"));
-  m.def(
-      "mean_pool_errors",
-      [](I dimension, I tasks, const std::vector<I>& lengths, D noise_variance, D task_variance, I pools,
-         std::uint64_t seed, baselines::PoolLaw law) {
-        const auto count = static_cast<Eigen::Index>(lengths.size());
-        Eigen::VectorXd seen(count), seen_error(count), fresh(count), fresh_error(count);
-        {
-          const nb::gil_scoped_release released;
-          const auto means = baselines::mean_pool_errors<D>(dimension, tasks, lengths, {noise_variance, task_variance},
-                                                            {pools, seed, law});
-          for (Eigen::Index k = 0; k < count; ++k) {
-            const auto& mean = means[static_cast<std::size_t>(k)];
-            seen(k) = mean.seen.mean;
-            seen_error(k) = mean.seen.standard_error;
-            fresh(k) = mean.fresh.mean;
-            fresh_error(k) = mean.fresh.standard_error;
-          }
-        }
-        return python_class("baselines.MeanPoolErrors")(seen, seen_error, fresh, fresh_error);
-      },
-      "dimension"_a, "tasks"_a, "lengths"_a, "noise_variance"_a, "task_variance"_a, "pools"_a = 100, "seed"_a = 1,
-      "law"_a.sig("incontext.baselines.PoolLaw.normal") = 0, room.docs("mean_pool_errors"));
-  m.def(
-      "tasks_to_generalize",
-      [](I dimension, I examples, D noise_variance, D task_variance, D share, I pools, std::uint64_t seed,
-         baselines::PoolLaw law) {
-        const nb::gil_scoped_release released;
-        return baselines::tasks_to_generalize<D>(dimension, examples, {noise_variance, task_variance}, share,
-                                                 {pools, seed, law});
-      },
-      "dimension"_a, "examples"_a, "noise_variance"_a, "task_variance"_a, "share"_a, "pools"_a = 100, "seed"_a = 1,
-      "law"_a.sig("incontext.baselines.PoolLaw.normal") = 0, room.docs("tasks_to_generalize"));
-}
-
 }  // namespace
 
 void bind_baselines(nb::module_& core) {
@@ -220,26 +157,7 @@ void bind_baselines(nb::module_& core) {
   bind_risks(room);
   bind_sgd(room);
   bind_flow(room);
-  bind_pools(room);
-  m.def(
-      "descent_risk",
-      [](I examples, I dimension, D noise, D prior, const std::vector<D>& rates) {
-        return baselines::descent_risk(Spectrum(examples, dimension), Task{noise, prior}, rates);
-      },
-      "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "learning_rates"_a,
-      room.docs("descent_risk"));
-  m.def(
-      "optimal_layers",
-      [](I examples, I dimension, D noise, D prior, I layers) {
-        return baselines::optimal_layers(Spectrum(examples, dimension), Task{noise, prior}, layers);
-      },
-      "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "layers"_a, room.docs("optimal_layers"));
-  m.def(
-      "looped_layers",
-      [](I examples, I dimension, D noise, D prior, I layers) {
-        return baselines::looped_layers(Spectrum(examples, dimension), Task{noise, prior}, layers);
-      },
-      "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "layers"_a, room.docs("looped_layers"));
+  bind_reference_curves(room);
   m.def(
       "corrected_bayes_risk",
       [](const DenseVector& eigenvalues, D noise, I examples) {
@@ -266,34 +184,6 @@ void bind_baselines(nb::module_& core) {
         return std::pair(spectrum.nodes(), spectrum.weights());
       },
       "examples"_a, "dimension"_a, room.docs("WishartSpectrum"));
-  m.def(
-      "reference_curves",
-      [](I dimension, const std::vector<I>& lengths, D noise, D prior, D input, const std::vector<I>& layers,
-         const std::vector<I>& looped, bool query_noise, bool per_dimension, const std::vector<I>& pretraining_tasks,
-         const std::vector<I>& sgd_tasks, I pools, std::uint64_t pool_seed) {
-        const nb::gil_scoped_release released;
-        const Settings settings{dimension,
-                                noise,
-                                prior,
-                                input,
-                                layers,
-                                looped,
-                                query_noise,
-                                per_dimension,
-                                pretraining_tasks,
-                                sgd_tasks,
-                                {pools, pool_seed}};
-        std::vector<std::pair<std::string, std::pair<std::vector<D>, std::vector<D>>>> curves;
-        for (auto& curve : baselines::reference_curves(settings, lengths)) {
-          curves.emplace_back(std::move(curve.name),
-                              std::pair(std::move(curve.values), std::move(curve.standard_errors)));
-        }
-        return curves;
-      },
-      "dimension"_a, "lengths"_a, "noise_variance"_a, "task_variance"_a, "input_variance"_a = 1.0,
-      "layers"_a = std::vector<I>(), "looped"_a = std::vector<I>(), "query_noise"_a = true, "per_dimension"_a = false,
-      "pretraining_tasks"_a = std::vector<I>(), "sgd_tasks"_a = std::vector<I>(), "pools"_a = 100, "pool_seed"_a = 1,
-      room.docs("reference_curves"));
 }
 
 }  // namespace incontext::python

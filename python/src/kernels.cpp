@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "arguments.hpp"
-#include "classification_records.hpp"
+#include "context_records.hpp"
 #include "core.hpp"
+#include "decompositions.hpp"
 #include "incontext/classification/any_kernel.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/kernel_attention.hpp"

@@ -1,16 +1,15 @@
-#include <nanobind/stl/string.h>
-
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "core.hpp"
+#include "decompositions.hpp"
 #include "describe.hpp"
+#include "lengths.hpp"
 #include "regression_records.hpp"
 #include "rooms.hpp"
 
 namespace incontext::python {
 
+void bind_bayes_ridge(Room& room);
 void bind_regression_maps(Room& room);
 
 namespace {
@@ -22,18 +21,6 @@ using Task = regression::LinearTask<D>;
 using Attention = regression::Attention<D>;
 
 constexpr const char* parabola = "regression.InverseTemperatureParabola";
-
-/// Evaluates a function of a context length at each of an array's.
-template <class Function>
-Broadcast at_lengths(const Axis& context_length, const char* record, const Function& function) {
-  using R = decltype(function(I{}));
-  return {evaluate(result_of<R>(record), {context_length.values}, [&](const double* in, double* out) {
-    if (in[0] != std::floor(in[0])) {
-      throw_invalid_argument("regression", "context_length is not whole", in[0], "an integer");
-    }
-    write_numbers(function(static_cast<I>(in[0])), out);
-  })};
-}
 
 void bind_tasks(Room& room) {
   nb::module_& m = room.module();
@@ -204,80 +191,6 @@ void bind_parabola(Room& room) {
             {self});
 }
 
-void bind_benchmarks(Room& room) {
-  nb::module_& m = room.module();
-  m.def(
-      "bayes_ridge",
-      [](const DenseMatrix& inputs, const DenseVector& labels, const DenseVector& task_mean,
-         const DenseMatrix& task_covariance, D noise_variance) {
-        return regression::bayes_ridge<D>(inputs, labels, task_mean, task_covariance, noise_variance);
-      },
-      "inputs"_a, "labels"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a, room.docs("bayes_ridge"));
-  m.def(
-      "bayes_ridge_risk",
-      [](const regression::RidgePosterior<D>& posterior, const Task& task) {
-        return regression::bayes_ridge_risk(posterior, task);
-      },
-      "posterior"_a, "task"_a, room.docs("bayes_ridge_risk"));
-  m.def(
-      "bayes_ridge_risk",
-      [](const DenseMatrix& inputs, const Task& task) { return regression::bayes_ridge_risk<D>(inputs, task); },
-      "inputs"_a, "task"_a);
-  m.def(
-      "bayes_risk_deterministic_equivalent",
-      [](const Task& task, const Axis& length) {
-        return at_lengths(length, "regression.BayesRiskEquivalent",
-                          [&](I l) { return regression::bayes_risk_deterministic_equivalent(task, l); });
-      },
-      "task"_a, "context_length"_a, room.docs("bayes_risk_deterministic_equivalent"));
-  const auto task = record("task", "regression.IsotropicTask"), length = number("context_length");
-  const auto attention = record("attention", "regression.IsotropicAttention");
-  using IsoTask = regression::IsotropicTask<D>;
-  using IsoAttention = regression::IsotropicAttention<D>;
-  room.form("bayes_risk_isotropic_limit",
-            [](I d, D a, D b, D c, I l) {
-              return regression::bayes_risk_isotropic_limit(IsoTask{d, a, b, c}, l);
-            },
-            {task, length});
-  room.form("optimal_temperature_isotropic",
-            [](D k, D v, I d, D a, D b, D c, I l) {
-              return regression::optimal_temperature_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
-            },
-            {attention, task, length});
-  room.form("corrected_moment_ratio",
-            [](D ratio, D k, D v, I d, D a, D b, D c, I l) {
-              return regression::corrected_moment_ratio(ratio, IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
-            },
-            {number("ratio"), attention, task, length});
-  m.def(
-      "moment_ratio", [](const Attention& a, const Task& t) { return regression::moment_ratio(a, t); }, "attention"_a,
-      "task"_a, room.docs("moment_ratio"));
-  m.def(
-      "moment_ratio_from_scores",
-      [](const DenseMatrix& scores, const nb::object& self_scores) {
-        if (self_scores.is_none()) {
-          return regression::moment_ratio_from_scores<D>(scores, regression::SelfOnDiagonal{});
-        }
-        if (PyLong_Check(self_scores.ptr())) {
-          return regression::moment_ratio_from_scores<D>(scores, regression::SelfInColumn{nb::cast<I>(self_scores)});
-        }
-        return regression::moment_ratio_from_scores<D>(scores, nb::cast<DenseVector>(self_scores));
-      },
-      "scores"_a, "self_scores"_a = nb::none(), room.docs("moment_ratio_from_scores"));
-  m.def(
-      "least_squares_task",
-      [](const DenseMatrix& inputs, const DenseVector& labels, const std::vector<std::string>& names) {
-        return regression::least_squares_task<D>(inputs, labels, names);
-      },
-      "inputs"_a, "labels"_a, "column_names"_a = std::vector<std::string>(), room.docs("least_squares_task"));
-  m.def(
-      "require_regressable",
-      [](const DenseMatrix& inputs, const std::vector<std::string>& names) {
-        regression::require_regressable<D>(inputs, names);
-      },
-      "inputs"_a, "column_names"_a = std::vector<std::string>(), room.docs("require_regressable"));
-}
-
 }  // namespace
 
 void bind_regression(nb::module_& core) {
@@ -285,7 +198,7 @@ void bind_regression(nb::module_& core) {
   bind_tasks(room);
   bind_errors(room);
   bind_parabola(room);
-  bind_benchmarks(room);
+  bind_bayes_ridge(room);
   bind_regression_maps(room);
 }
 

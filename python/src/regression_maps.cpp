@@ -4,6 +4,7 @@
 
 #include "arguments.hpp"
 #include "core.hpp"
+#include "decompositions.hpp"
 #include "incontext/laws/fading_by_map.hpp"
 #include "incontext/laws/row_moments.hpp"
 #include "incontext/laws/simplex_layer.hpp"

@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "classification_records.hpp"
+#include "context_records.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
-#include "incontext/scoring/approximate_softmax.hpp"
-#include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/training/context_training.hpp"
 #include "incontext/training/needle_training.hpp"
-#include "incontext/training/regression_training.hpp"
-#include "regression_records.hpp"
+#include "map_arguments.hpp"
 #include "rooms.hpp"
 #include "sampled_training.hpp"
 #include "sphere_records.hpp"
@@ -26,8 +23,6 @@
 INCONTEXT_CHOICE(incontext::simulate::ScoreLaw, "simulate", "ScoreLaw")
 INCONTEXT_CHOICE(incontext::training::ContextParameters, "training", "ContextParameters")
 INCONTEXT_CHOICE(incontext::training::NeedleRule, "training", "NeedleRule")
-INCONTEXT_CHOICE(incontext::training::RegressionParameters, "training", "RegressionParameters")
-INCONTEXT_RECORD(incontext::training::RegressionLayer, "training", "RegressionLayer", attention, inverse_temperature)
 
 /// Training on contexts that are drawn as they are needed: the layers of incontext train, with its bits.
 namespace incontext::python {
@@ -37,11 +32,6 @@ namespace {
 using D = double;
 using I = std::int64_t;
 using namespace nb::literals;
-bool is(nb::handle map, const char* path) { return nb::isinstance(map, python_class(path)); }
-float temperature_of(nb::handle map) { return static_cast<float>(real_field(map, "temperature")); }
-scoring::LinearAttention<float> linear_map(nb::handle map) {
-  return {temperature_of(map), chosen_field<scoring::LinearNormalization>(map, "normalization")};
-}
 
 template <class Map>
 Sampled sampled_contexts(const training::ContextLayer& layer, const Map& map, const training::ContextBatches& batches,
@@ -55,16 +45,6 @@ Sampled sampled_contexts(const training::ContextLayer& layer, const Map& map, co
                 return std::vector<statistics::Estimate>{loss, accuracy};
               },
           .layer = [training](Parameters at) { return nb::cast(training.heads(at)); }};
-}
-
-template <class Map>
-Sampled sampled_regression(const training::RegressionSetting& setting, const Map& map,
-                           const training::ContextBatches& batches, D deviation) {
-  const training::RegressionTraining<Map> training(setting, map, batches);
-  return {.initial = training.initial(deviation),
-          .gradient = training.gradient(),
-          .evaluate = [training](Parameters at, I contexts) { return training.evaluate(at, contexts); },
-          .layer = [training](Parameters at) { return nb::cast(training.layer(at)); }};
 }
 
 void bind_factories(nb::module_& m) {
@@ -85,29 +65,6 @@ void bind_factories(nb::module_& m) {
       },
       "task"_a, "map"_a, "scale"_a, "heads"_a, "query"_a, "parameters"_a, "initial_scale"_a, "batch"_a, "seed"_a,
       "device"_a, "threads"_a, "What incontext.training.ContextTraining is made of.");
-  m.def(
-      "_regression_training",
-      [](const regression::LinearTask<D>& task, I context_length, nb::handle map,
-         training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed,
-         D initial_deviation, I batch, std::uint64_t seed, const nb::object& device, int threads) {
-        const training::RegressionSetting setting{task, context_length, parameters,
-                                                  fixed.value_or(regression::Attention<D>{})};
-        const training::ContextBatches batches{batch, seed, device_of(device), threads};
-        if (is(map, "scoring.LinearAttention")) {
-          return sampled_regression(setting, linear_map(map), batches, initial_deviation);
-        }
-        if (is(map, "scoring.ApproximateSoftmax")) {
-          return sampled_regression(setting, scoring::ApproximateSoftmax<float>{temperature_of(map)}, batches,
-                                    initial_deviation);
-        }
-        if (is(map, "scoring.Softmax")) {
-          return sampled_regression(setting, scoring::Softmax<float>{temperature_of(map)}, batches, initial_deviation);
-        }
-        throw nb::type_error(
-            "incontext.training.RegressionTraining: the map must be Softmax, ApproximateSoftmax or LinearAttention");
-      },
-      "task"_a, "context_length"_a, "map"_a, "parameters"_a, "fixed"_a.none(), "initial_deviation"_a, "batch"_a,
-      "seed"_a, "device"_a, "threads"_a, "What incontext.training.RegressionTraining is made of.");
   m.def(
       "_needle_training",
       [](const std::vector<I>& lengths, training::NeedleRule rule, simulate::ScoreLaw law, D needle_mean,
@@ -130,6 +87,7 @@ void bind_factories(nb::module_& m) {
 
 }  // namespace
 
+void bind_sampled_regression(Room& room);
 void bind_transformers(Room& room);
 
 void bind_sampled_training(Room& room) {
@@ -163,25 +121,8 @@ void bind_sampled_training(Room& room) {
           },
           "options"_a, "start"_a.none());
   bind_factories(m);
+  bind_sampled_regression(room);
   bind_transformers(room);
-  m.def(
-      "layer_parameters",
-      [](const regression::Attention<D>& attention) { return array(training::layer_parameters(attention)); },
-      "attention"_a, room.docs("layer_parameters"));
-  m.def(
-      "regression_layer",
-      [](training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed, I dimension,
-         const DenseVector& numbers) {
-        return training::regression_layer(parameters, fixed.value_or(regression::Attention<D>{}), dimension,
-                                          plain(numbers));
-      },
-      "parameters"_a, "fixed"_a.none(), "dimension"_a, "numbers"_a, room.docs("regression_layer"));
-  m.def(
-      "gradient_numbers",
-      [](training::RegressionParameters parameters, const regression::ErrorGradient<D>& gradient) {
-        return array(training::gradient_numbers(parameters, gradient));
-      },
-      "parameters"_a, "gradient"_a, room.docs("gradient_numbers"));
 }
 
 }  // namespace incontext::python

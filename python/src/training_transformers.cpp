@@ -1,4 +1,3 @@
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -16,35 +15,23 @@
 #include "arguments.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
-#include "incontext/scoring/heat_schedule.hpp"
-#include "incontext/scoring/normsoftmax.hpp"
-#include "incontext/scoring/ratio_score.hpp"
-#include "incontext/scoring/sa_softmax.hpp"
-#include "incontext/scoring/softmax.hpp"
-#include "incontext/scoring/ssa.hpp"
-#include "incontext/scoring/ssmax.hpp"
+#include "incontext/scoring/checked.hpp"
 #include "incontext/training/output_bound.hpp"
-#include "incontext/training/reasoning_training.hpp"
 #include "incontext/training/sphere_sequences.hpp"
 #include "incontext/training/task_sequences.hpp"
 #include "rooms.hpp"
-#include "sampled_training.hpp"
+#include "sequence_maps.hpp"
 #include "sphere_records.hpp"
+#include "transformer_training.hpp"
 
 INCONTEXT_CHOICE(incontext::training::LayerNorms, "training", "LayerNorms")
 INCONTEXT_CHOICE(incontext::training::SequenceLoss, "training", "SequenceLoss")
-INCONTEXT_CHOICE(incontext::training::ReasoningAnswers, "training", "ReasoningAnswers")
-INCONTEXT_CHOICE(incontext::training::GradientScaling, "training", "GradientScaling")
 INCONTEXT_CHOICE(incontext::training::Quantifier, "training", "Quantifier")
 INCONTEXT_CHOICE(incontext::training::QuantifierNumbers, "training", "QuantifierNumbers")
 INCONTEXT_RECORD(incontext::training::OutputBound<double>, "training", "OutputBound", center, radius)
-INCONTEXT_RECORD(incontext::training::ReasoningShape, "training", "ReasoningShape", largest_value, width, heads, hidden)
-INCONTEXT_RECORD(incontext::training::ReasoningMeasurement, "training", "ReasoningMeasurement", step, loss, accuracy,
-                 held_out_loss, held_out_standard_error, held_out_accuracy, entropy, query_gradient, key_gradient,
-                 value_gradient)
 
-/// The transformers of incontext train, with its bits: sequences of the affine task, of quantifiers, of the sphere task
-/// or of one's own, and the reasoning task.
+/// The transformers of sequences of incontext train, with its bits: of the affine task, of quantifiers, of the sphere
+/// task or of one's own.
 namespace incontext::python {
 
 namespace {
@@ -52,97 +39,8 @@ namespace {
 using D = double;
 using I = std::int64_t;
 using namespace nb::literals;
-namespace parameter = scoring::parameter;
 using training::LearnedMap;
-
-template <class Function>
-using Ratio = LearnedMap<scoring::RatioScore<Function, float>>;
-using SequenceMap = training::AnyLearnedMap<
-    LearnedMap<scoring::Softmax<float>>, LearnedMap<scoring::Softmax<float>, parameter::Temperature>,
-    LearnedMap<scoring::SSA<float>>, LearnedMap<scoring::SSA<float>, parameter::Base, parameter::Exponent>,
-    LearnedMap<scoring::SSMax<float>>, LearnedMap<scoring::SSMax<float>, parameter::Scale>,
-    LearnedMap<scoring::SSMax<float>, parameter::Scale, parameter::Bias>, LearnedMap<scoring::NormSoftmax<float>>,
-    LearnedMap<scoring::SaSoftmax<float>>, Ratio<scoring::Average>, Ratio<scoring::Tanh>, Ratio<scoring::Relu>,
-    Ratio<scoring::Square>>;
 using Sequences = training::SequenceTraining<SequenceMap>;
-using Examples = training::SequenceExamples<float>;
-
-/// A transformer in training, with what can be asked of it; what its kind does not have is empty.
-struct Transformer : Sampled {
-  std::function<nb::list(Parameters)> parts = {};
-  std::function<std::vector<float>(Parameters, const Examples&, I sequences)> outputs = {};
-  std::function<std::vector<std::vector<std::vector<D>>>(Parameters)> trained_numbers = {};
-  std::function<training::OutputBound<D>(Parameters, int)> output_bound = {};
-  std::function<training::ReasoningMeasurement(Parameters, I)> measure = {};
-  std::vector<training::ReasoningExample> trained = {}, held_out = {};
-  int features = 0;
-};
-
-bool is(nb::handle given, const char* path) { return nb::isinstance(given, python_class(path)); }
-float number_of(nb::handle given, const char* name) { return static_cast<float>(real_field(given, name)); }
-
-/// Every part of a layout as (name, layer, matrix).
-nb::list parts_of(const training::TransformerLayout& layout, Parameters at) {
-  require_same_size("training::parts", "parameters", std::ssize(at), layout.size());
-  nb::list parts;
-  for (const auto& place : layout.places()) {
-    const Eigen::MatrixXd matrix = layout.part(at.data(), place.part, place.layer);
-    parts.append(
-        nb::make_tuple(training::transformer_part_names[static_cast<std::size_t>(place.part)], place.layer, matrix));
-  }
-  return parts;
-}
-
-/// A map of scoring, or a LearnedMap of one with the names of the parameters that are trained.
-SequenceMap sequence_map(nb::handle given) {
-  nb::object map = nb::borrow(given);
-  std::string trained;
-  if (is(given, "training.LearnedMap")) {
-    map = given.attr("map");
-    for (const auto& name : nb::cast<std::vector<std::string>>(nb::list(given.attr("parameters")))) {
-      trained += (trained.empty() ? "" : ", ") + name;
-    }
-  }
-  const auto number = [&](const char* name) { return number_of(map, name); };
-  if (is(map, "scoring.Softmax")) {
-    const scoring::Softmax<float> start{number("temperature")};
-    if (trained.empty()) return {LearnedMap<scoring::Softmax<float>>{start}};
-    if (trained == "temperature") return {LearnedMap<scoring::Softmax<float>, parameter::Temperature>{start}};
-  } else if (is(map, "scoring.SSA")) {
-    const scoring::SSA<float> start{number("base"), number("exponent"), number("temperature")};
-    if (trained.empty()) return {LearnedMap<scoring::SSA<float>>{start}};
-    if (trained == "base, exponent") {
-      return {LearnedMap<scoring::SSA<float>, parameter::Base, parameter::Exponent>{start}};
-    }
-  } else if (is(map, "scoring.SSMax")) {
-    const scoring::SSMax<float> start{number("scale"), number("bias")};
-    if (trained.empty()) return {LearnedMap<scoring::SSMax<float>>{start}};
-    if (trained == "scale") return {LearnedMap<scoring::SSMax<float>, parameter::Scale>{start}};
-    if (trained == "scale, bias") {
-      return {LearnedMap<scoring::SSMax<float>, parameter::Scale, parameter::Bias>{start}};
-    }
-  } else if (is(map, "scoring.NormSoftmax")) {
-    if (trained.empty()) {
-      return {LearnedMap<scoring::NormSoftmax<float>>{
-          {number("temperature"), chosen_field<scoring::ScoreScale>(map, "scale")}}};
-    }
-  } else if (is(map, "scoring.SaSoftmax")) {
-    if (trained.empty()) return {LearnedMap<scoring::SaSoftmax<float>>{}};
-  } else if (is(map, "scoring.RatioScore")) {
-    const auto by = chosen_field<scoring::ScoreNormalization>(map, "normalization");
-    const auto name = nb::cast<std::string>(map.attr("function"));
-    if (trained.empty() && name == "average") return {Ratio<scoring::Average>{{by}}};
-    if (trained.empty() && name == "tanh") return {Ratio<scoring::Tanh>{{by}}};
-    if (trained.empty() && name == "relu") return {Ratio<scoring::Relu>{{by}}};
-    if (trained.empty() && name == "square") return {Ratio<scoring::Square>{{by}}};
-  } else {
-    throw nb::type_error(
-        "incontext.training.SequenceTraining: a head's map must be Softmax, SSA, SSMax, NormSoftmax, SaSoftmax or "
-        "RatioScore");
-  }
-  throw_invalid_argument("training::LearnedMap", "these parameters of the map cannot be trained", trained,
-                         "temperature of Softmax; base, exponent of SSA; scale, or scale, bias, of SSMax");
-}
 
 /// Sequences and the sizes of their tokens.
 struct Stream {
@@ -270,48 +168,6 @@ Transformer sequence_training(nb::handle sequences, const nb::list& maps, traini
   return result;
 }
 
-template <class Map>
-Transformer reasoning_training(const training::ReasoningShape& shape,
-                               const typename training::ReasoningTraining<Map>::MapOfStep& map_of_step,
-                               D initial_stddev, const training::ReasoningBatches& batches) {
-  const training::ReasoningTraining<Map> training(shape, map_of_step, batches);
-  Transformer result{
-      {.initial = training.initial(initial_stddev), .gradient = training.gradient(), .decays = training.decays()}};
-  result.parts = [training](Parameters at) { return parts_of(training.layout(), at); };
-  result.measure = [training](Parameters at, I step) { return training.measure(at, step); };
-  result.trained = training.trained();
-  result.held_out = training.held_out();
-  return result;
-}
-
-Transformer reasoning_of(const training::ReasoningShape& shape, nb::handle map, D initial_stddev,
-                         const training::ReasoningBatches& batches) {
-  const auto number = [&](const char* name) { return number_of(map, name); };
-  if (is(map, "scoring.Softmax")) {
-    const scoring::Softmax<float> fixed{number("temperature")};
-    return reasoning_training<scoring::Softmax<float>>(
-        shape, [=](I) { return fixed; }, initial_stddev, batches);
-  }
-  if (is(map, "scoring.HeatSchedule")) {
-    const scoring::HeatSchedule<float> heat{number("start_temperature"), number("end_temperature"),
-                                            whole_field<int>(map, "epochs"),
-                                            chosen_field<scoring::HeatShape>(map, "shape")};
-    scoring::validate(heat);
-    return reasoning_training<scoring::Softmax<float>>(
-        shape,
-        [=](I step) {
-          return scoring::Softmax<float>{heat.temperature(static_cast<int>(std::min<I>(step, heat.epochs - 1)))};
-        },
-        initial_stddev, batches);
-  }
-  if (is(map, "scoring.NormSoftmax")) {
-    const scoring::NormSoftmax<float> fixed{number("temperature"), chosen_field<scoring::ScoreScale>(map, "scale")};
-    return reasoning_training<scoring::NormSoftmax<float>>(
-        shape, [=](I) { return fixed; }, initial_stddev, batches);
-  }
-  throw nb::type_error("incontext.training.ReasoningTraining: the map must be Softmax, NormSoftmax or a HeatSchedule");
-}
-
 /// The values of examples, one row each.
 Eigen::Matrix<I, Eigen::Dynamic, 4, Eigen::RowMajor> values_of(
     const std::vector<training::ReasoningExample>& examples) {
@@ -364,9 +220,12 @@ void bind_transformer_class(nb::module_& m) {
 
 }  // namespace
 
+void bind_reasoning(Room& room);
+
 void bind_transformers(Room& room) {
   nb::module_& m = room.module();
   bind_transformer_class(m);
+  bind_reasoning(room);
   m.def(
       "_sequence_training",
       [](const nb::object& sequences, const nb::list& maps, int width, int layers, int hidden, int map_parameters,
@@ -383,16 +242,6 @@ void bind_transformers(Room& room) {
       "sequences"_a, "maps"_a, "width"_a, "layers"_a, "hidden"_a, "map_parameters"_a, "norms"_a, "initial_scale"_a,
       "batch"_a, "seed"_a, "device"_a, "threads"_a, "What incontext.training.SequenceTraining is made of.");
   m.def(
-      "_reasoning_training",
-      [](const training::ReasoningShape& shape, const nb::object& map, D initial_stddev, D training_share, I batch,
-         training::ReasoningAnswers answers, training::GradientScaling scaling, std::uint64_t seed,
-         const nb::object& device, int threads) {
-        return reasoning_of(shape, map, initial_stddev,
-                            {seed, training_share, batch, answers, scaling, device_of(device), threads});
-      },
-      "shape"_a, "map"_a, "initial_stddev"_a, "training_share"_a, "batch"_a, "answers"_a, "scaling"_a, "seed"_a,
-      "device"_a, "threads"_a, "What incontext.training.ReasoningTraining is made of.");
-  m.def(
       "_drawn_sequences",
       [](const nb::object& sequences, std::uint64_t first, I count, I length) {
         const Stream stream = stream_of(sequences);
@@ -407,8 +256,6 @@ void bind_transformers(Room& room) {
                           Eigen::VectorXf(drawn.weights), tokens);
       },
       "sequences"_a, "first"_a, "count"_a, "length"_a, "Sequences of a stream: features, targets, weights, length.");
-  m.def("eureka_step", &training::eureka_step, "course"_a, room.docs("eureka_step"));
-  m.def("plateau_loss", &training::plateau_loss, "course"_a, "largest_loss"_a, room.docs("plateau_loss"));
 }
 
 }  // namespace incontext::python

@@ -62,7 +62,7 @@ inline EnergyGap energy_gap(const Eigen::MatrixXd& inputs, const Eigen::VectorXd
   if (inputs.rows() == 0) return gap;
   const double noise = task.noise_variance;
   gap.constant = -(labels - inputs * right_task).squaredNorm() / noise;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> gram(inputs * inputs.transpose());
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> gram(Eigen::MatrixXd{inputs * inputs.transpose()});
   const Eigen::VectorXd components = gram.eigenvectors().transpose() * labels;
   for (Eigen::Index i = 0; i < components.size(); ++i) {
     gap.offsets.push_back(components(i) * components(i) / noise);

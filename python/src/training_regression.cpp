@@ -1,0 +1,87 @@
+#include "incontext/training/regression_training.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "attention_records.hpp"
+#include "core.hpp"
+#include "device_records.hpp"
+#include "incontext/scoring/approximate_softmax.hpp"
+#include "incontext/scoring/softmax.hpp"
+#include "map_arguments.hpp"
+#include "sampled_training.hpp"
+
+INCONTEXT_CHOICE(incontext::training::RegressionParameters, "training", "RegressionParameters")
+INCONTEXT_RECORD(incontext::training::RegressionLayer, "training", "RegressionLayer", attention, inverse_temperature)
+
+/// Training of a layer of regression on drawn contexts: incontext train regression, with its bits.
+namespace incontext::python {
+
+namespace {
+
+using D = double;
+using I = std::int64_t;
+
+template <class Map>
+Sampled sampled_regression(const training::RegressionSetting& setting, const Map& map,
+                           const training::ContextBatches& batches, D deviation) {
+  const training::RegressionTraining<Map> training(setting, map, batches);
+  return {.initial = training.initial(deviation),
+          .gradient = training.gradient(),
+          .evaluate = [training](Parameters at, I contexts) { return training.evaluate(at, contexts); },
+          .layer = [training](Parameters at) { return nb::cast(training.layer(at)); }};
+}
+
+}  // namespace
+
+void bind_sampled_regression(Room& room) {
+  using namespace nb::literals;
+  nb::module_& m = room.module();
+  m.def(
+      "_regression_training",
+      [](const regression::LinearTask<D>& task, I context_length, nb::handle map,
+         training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed,
+         D initial_deviation, I batch, std::uint64_t seed, const nb::object& device, int threads) {
+        const training::RegressionSetting setting{task, context_length, parameters,
+                                                  fixed.value_or(regression::Attention<D>{})};
+        const training::ContextBatches batches{batch, seed, device_of(device), threads};
+        if (is(map, "scoring.LinearAttention")) {
+          return sampled_regression(setting, linear_map(map), batches, initial_deviation);
+        }
+        if (is(map, "scoring.ApproximateSoftmax")) {
+          return sampled_regression(setting, scoring::ApproximateSoftmax<float>{temperature_of(map)}, batches,
+                                    initial_deviation);
+        }
+        if (is(map, "scoring.Softmax")) {
+          return sampled_regression(setting, scoring::Softmax<float>{temperature_of(map)}, batches, initial_deviation);
+        }
+        throw nb::type_error(
+            "incontext.training.RegressionTraining: the map must be Softmax, ApproximateSoftmax or LinearAttention");
+      },
+      "task"_a, "context_length"_a, "map"_a, "parameters"_a, "fixed"_a.none(), "initial_deviation"_a, "batch"_a,
+      "seed"_a, "device"_a, "threads"_a, "What incontext.training.RegressionTraining is made of.");
+  m.def(
+      "layer_parameters",
+      [](const regression::Attention<D>& attention) { return array(training::layer_parameters(attention)); },
+      "attention"_a, room.docs("layer_parameters"));
+  m.def(
+      "regression_layer",
+      [](training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed, I dimension,
+         const DenseVector& numbers) {
+        return training::regression_layer(parameters, fixed.value_or(regression::Attention<D>{}), dimension,
+                                          plain(numbers));
+      },
+      "parameters"_a, "fixed"_a.none(), "dimension"_a, "numbers"_a, room.docs("regression_layer"));
+  m.def(
+      "gradient_numbers",
+      [](training::RegressionParameters parameters, const regression::ErrorGradient<D>& gradient) {
+        return array(training::gradient_numbers(parameters, gradient));
+      },
+      "parameters"_a, "gradient"_a, room.docs("gradient_numbers"));
+}
+
+}  // namespace incontext::python
