@@ -166,6 +166,19 @@ TEST_CASE("automatic takes a GPU that runs this program, and falls back to OpenM
                                                 {"device is not available in this program or on this machine"}));
 }
 
+TEST_CASE("a GPU that fails for a moment is refused with its failure, not with an empty one") {
+  const OwnGpu own;
+  host_gpu.failure = "out of memory";
+  host_gpu.failing_kernels = 1;
+  CHECK(testing::refuses<std::invalid_argument>([] { simulate::resolve(Device::cuda); },
+                                                {"this program does not run on the GPU: out of memory"}));
+  CHECK(simulate::resolve(Device::cuda) == Device::cuda);
+  host_gpu.missing_counts = 1;
+  CHECK(testing::refuses<std::invalid_argument>([] { simulate::resolve(Device::cuda); },
+                                                {"device is not available in this program or on this machine"}));
+  CHECK(simulate::resolve(Device::cuda) == Device::cuda);
+}
+
 TEST_CASE("several GPUs of one process share a run: a thread and a GPU each, and the bits of one") {
   const OwnGpu own;
   host_gpu.count = 3;

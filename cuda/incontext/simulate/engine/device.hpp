@@ -46,21 +46,23 @@ inline bool is_available(Device device, [[maybe_unused]] int gpu = 0) {
 
 namespace detail {
 
-/// Refuses a device that is not available.
+/// Refuses a device that is not available. A GPU is asked once, so that the message has the answer that decided.
 inline void require_available(Device device, int gpu) {
   constexpr auto where = "simulate::resolve";
-  if (is_available(device, gpu)) return;
 #if defined(INCONTEXT_SIMULATE_CUDA)
-  const int gpus = gpu_count();
-  if (device == Device::cuda && gpus > 0) {
+  const int gpus = device == Device::cuda ? gpu_count() : 0;
+  if (gpus > 0) {
     if (gpu < 0 || gpu >= gpus) {
       throw_invalid_argument(where, "there is no such GPU", name(device, gpu),
                              "a number below " + std::to_string(gpus) + ", the number of GPUs here");
     }
-    throw_invalid_argument(where, "this program does not run on the GPU: " + why_gpu_fails(gpu), name(device, gpu),
+    const std::string failure = why_gpu_fails(gpu);
+    if (failure.empty()) return;
+    throw_invalid_argument(where, "this program does not run on the GPU: " + failure, name(device, gpu),
                            "a GPU and driver it was built for");
   }
 #endif
+  if (device != Device::cuda && is_available(device, gpu)) return;
   throw_invalid_argument(where, "device is not available in this program or on this machine", name(device, gpu),
                          "a device it was built with; serial always is");
 }

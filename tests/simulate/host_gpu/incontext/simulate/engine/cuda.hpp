@@ -29,6 +29,8 @@ inline std::int64_t numbers_of_environment() {
 struct HostGpu {
   int count = 1;
   std::string failure = {};  // of every kernel
+  // how often the questions for these two are answered with no GPU and with the failure
+  int missing_counts = 0, failing_kernels = std::numeric_limits<int>::max();
   std::int64_t working_numbers = numbers_of_environment();
   std::size_t most_bytes = std::size_t{1} << 32;
   std::size_t shared_bytes = 227 << 10;
@@ -37,9 +39,9 @@ struct HostGpu {
 inline HostGpu host_gpu;
 inline thread_local int host_gpu_used = 0;  // every thread selects its own
 
-inline int gpu_count() { return host_gpu.count; }
+inline int gpu_count() { return host_gpu.missing_counts-- > 0 ? 0 : host_gpu.count; }
 inline void use_gpu(int gpu) { host_gpu_used = gpu; }
-inline std::string why_gpu_fails(int) { return host_gpu.failure; }
+inline std::string why_gpu_fails(int) { return host_gpu.failing_kernels-- > 0 ? host_gpu.failure : ""; }
 inline std::int64_t gpu_working_numbers() { return host_gpu.working_numbers; }
 
 /// As on a GPU, elements are reached through an address or copy_home alone, a resized buffer does not keep what it held,
