@@ -70,7 +70,11 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
       const ContextTraining<Map> layer(
           ContextLayer{.task = run.task, .scale = scale, .query = run.query, .parameters = parameters_of(run.weights)},
           map,
-          ContextBatches{.batch = run.batch, .seed = run.seed, .device = options.device, .threads = options.threads});
+          ContextBatches{.batch = run.batch,
+                         .seed = run.seed,
+                         .device = options.device,
+                         .threads = options.threads,
+                         .gpu = options.gpu});
       std::vector<double> initial = layer.initial(run.initial_scale);
       if (run.weights == ContextWeights::fixed_width) {
         const auto width = layer.width();

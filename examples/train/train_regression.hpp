@@ -46,7 +46,11 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
     return detail::with_map(run.map, [&]<class Map>(const Map& map) -> simulate::Simulation {
       const incontext::training::RegressionTraining<Map> layer(
           {run.task, run.context_length, run.parameters, run.fixed}, map,
-          {.batch = run.batch, .seed = run.seed, .device = options.device, .threads = options.threads});
+          {.batch = run.batch,
+           .seed = run.seed,
+           .device = options.device,
+           .threads = options.threads,
+           .gpu = options.gpu});
       training::Trainer trainer(run.initial.empty() ? layer.initial() : run.initial, layer.gradient(),
                                 detail::options_of(run));
       KeptTraining kept(runs.summary().file.get(), what, options, steps.back());

@@ -18,6 +18,7 @@ struct ContextBatches {
   std::uint64_t seed = 1;
   simulate::Device device = simulate::Device::automatic;
   int threads = 0;
+  int gpu = 0;  ///< which of several; last, because it came last: four values in braces keep their meaning
 
   static constexpr std::int64_t held_out = std::int64_t{1} << 60;
 };

@@ -148,7 +148,7 @@ class RegressionTraining {
   }
 
   [[nodiscard]] BatchFunction batch_function() const {
-    const simulate::Device device = simulate::resolve(batches_.device);
+    const simulate::Device device = simulate::resolve(batches_.device, batches_.gpu);
     return simulate::detail::with_system(device, [&](auto system) -> BatchFunction {
       using System = decltype(system);
       auto mean = std::make_shared<detail::BatchMean<System, T>>(simulate::detail::Workers{device, batches_.threads});
