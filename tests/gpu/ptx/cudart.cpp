@@ -1,16 +1,24 @@
-// Stands in for libcudart, with one GPU, that of machine.hpp: the functions that this project's programs call, and no
-// other, so that a program that calls another does not link. A launch is over when it returns, so that streams have
-// nothing to wait for. In the environment,
-//   PTX_MEMORY=BYTES  is the GPU's memory, 1 GiB if it is not set;
-//   PTX_FAIL=N        lets call number N fail, of those that may fail, and PTX_FAIL=N+ every call from there on, as if
-//                     the GPU were lost; with 0 none fails, and their number is printed when the program ends.
+// Stands in for libcudart, with the GPUs of machine.hpp: the functions that this project's programs call, and no
+// other, so that a program that calls another does not link. A kernel runs on a thread of its own, so that a launch
+// returns before it ends, as on a GPU; only one GPU at a time runs. All kernels are on the default stream: another stream
+// has nothing to wait for but copies to variables, which are done when they return. In the environment,
+//   PTX_DEVICES=COUNT      is the number of GPUs, 1 if it is not set, and 0 if CUDA_VISIBLE_DEVICES is empty;
+//   PTX_MEMORY=BYTES       is the memory of each, 1 GiB if it is not set;
+//   PTX_FAIL=N[+][:GPU]    lets call number N fail, of those that may fail, and N+ every call from there on, as if the
+//                          GPU were lost; with :GPU, of the calls for that GPU. With 0 none fails, and when the program
+//                          ends, their number and that of the launches on each GPU are printed.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,8 +49,8 @@ struct FatBinaryHeader {
 struct RegisteredKernel {
   const FatBinary* file;
   std::string name;
-  const Kernel* kernel = nullptr;  // when it has been looked up
-  u64 most_dynamic_shared = shared_bytes_by_default;
+  const Kernel* kernel = nullptr;                                 // when it has been looked up
+  std::array<u64, emulator::most_gpus> most_dynamic_shared = {};  // on each GPU; 0: by default
 };
 struct RegisteredVariable {
   const FatBinary* file;
@@ -69,8 +77,16 @@ u64 mark_of(std::string_view text) {
   return text.size() << 32 | b << 16 | a;
 }
 
+/// Held by who uses the functions of machine.hpp: a kernel, as long as it runs.
+std::mutex& machine() {
+  static auto* const one = new std::mutex;
+  return *one;
+}
+
 /// The translation of one of the texts that the object has.
 const Module& module_of(const FatBinary* file) {
+  static std::mutex mutex;
+  const std::lock_guard one(mutex);
   static std::map<const FatBinary*, const Module*> found;
   const Module*& module = found[file];
   if (module) return *module;
@@ -91,14 +107,46 @@ RegisteredKernel& kernel_of(const void* host) {
   if (entry == registry().kernels.end()) refuse("a kernel that no object registered");
   RegisteredKernel& registered = entry->second;
   const Module& module = module_of(registered.file);
+  static std::mutex mutex;
+  const std::lock_guard one(mutex);
   for (u64 i = 0; i < module.kernel_count && !registered.kernel; ++i)
     if (registered.name == module.kernels[i].name) registered.kernel = &module.kernels[i];
   if (!registered.kernel) refuse("kernel %s is not in the PTX", registered.name.c_str());
   return registered;
 }
 
-cudaError_t last_error = cudaSuccess;
+thread_local cudaError_t last_error = cudaSuccess;
 cudaError_t failed(cudaError_t error) { return last_error = error; }
+
+int device_count() {
+  static const int count = [] {
+    const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (visible && *visible == '\0') return 0;
+    const char* const text = std::getenv("PTX_DEVICES");
+    const int number = text ? std::atoi(text) : 1;
+    if (number < 0 || number > emulator::most_gpus) refuse("PTX_DEVICES is %s, not 0 to %d", text, emulator::most_gpus);
+    return number;
+  }();
+  return count;
+}
+
+/// That the calling thread has selected.
+thread_local int own_gpu = 0;
+
+struct Gpu {
+  std::future<void> kernel = {};  // the last
+  std::atomic<long> launches = 0;
+
+  bool is_running() { return kernel.valid() && kernel.wait_for(std::chrono::seconds(0)) != std::future_status::ready; }
+  void wait() {
+    if (kernel.valid()) kernel.wait();
+  }
+};
+/// Never destroyed, because the program may use the GPUs until its end.
+Gpu& gpu() {
+  static auto* const all = new std::array<Gpu, emulator::most_gpus>;
+  return (*all)[static_cast<std::size_t>(own_gpu)];
+}
 
 /// Whether PTX_FAIL lets this call fail.
 bool must_fail() {
@@ -106,9 +154,19 @@ bool must_fail() {
   if (!text) return false;
   char* end = nullptr;
   const long first = std::strtol(text, &end, 10);
-  static long calls = 0;
-  if (++calls == 1 && first == 0) std::atexit([] { std::fprintf(stderr, "emulator: %ld calls\n", calls); });
-  return calls == first || (*end == '+' && calls > first);
+  const bool goes_on = *end == '+';
+  if (goes_on) ++end;
+  if (*end == ':' && std::atoi(end + 1) != own_gpu) return false;
+  static std::atomic<long> calls = 0;
+  const long number = ++calls;
+  if (number == 1 && first == 0) {
+    std::atexit([] {
+      std::fprintf(stderr, "emulator: %ld calls\n", calls.load());
+      for (own_gpu = 0; own_gpu < device_count(); ++own_gpu)
+        std::fprintf(stderr, "emulator: %ld launches on GPU %d\n", gpu().launches.load(), own_gpu);
+    });
+  }
+  return number == first || (goes_on && number > first);
 }
 
 struct Configuration {
@@ -116,12 +174,12 @@ struct Configuration {
   std::size_t shared;
   cudaStream_t stream;
 };
-std::vector<Configuration> configurations;
+thread_local std::vector<Configuration> configurations;
 
 u64 free_memory() {
   const char* const text = std::getenv("PTX_MEMORY");
   const u64 all = text ? std::strtoull(text, nullptr, 10) : u64{1} << 30;
-  return all - std::min(all, emulator::allocated_bytes());
+  return all - std::min(all, emulator::allocated_bytes(own_gpu));
 }
 
 u64 address_of(const void* pointer) { return reinterpret_cast<u64>(pointer); }
@@ -165,12 +223,27 @@ cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arg
   if (must_fail()) return failed(cudaErrorLaunchFailure);
   const RegisteredKernel& registered = kernel_of(host);
   const Kernel& kernel = *registered.kernel;
+  const u64 asked = registered.most_dynamic_shared[static_cast<std::size_t>(own_gpu)];
   const u64 threads = u64{block.x} * block.y * block.z, blocks = u64{grid.x} * grid.y * grid.z;
   if (threads == 0 || threads > std::min(kernel.most_threads, threads_per_block) || block.z > 64 || blocks == 0 ||
-      grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 || shared > registered.most_dynamic_shared)
+      grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 || shared > (asked > 0 ? asked : shared_bytes_by_default))
     return failed(cudaErrorInvalidValue);
-  const u32 grid_size[] = {grid.x, grid.y, grid.z}, block_size[] = {block.x, block.y, block.z};
-  emulator::launch(kernel, grid_size, block_size, shared, arguments);
+  // the host may change the arguments when this has returned
+  std::vector<std::vector<char>> values;
+  for (u32 i = 0; i < kernel.parameter_count; ++i) {
+    const char* const value = static_cast<const char*>(arguments[i]);
+    values.emplace_back(value, value + kernel.parameters[i].bytes);
+  }
+  gpu().wait();
+  ++gpu().launches;
+  const auto run = [&kernel, grid, block, shared, values = std::move(values), number = own_gpu]() mutable {
+    const u32 grid_size[] = {grid.x, grid.y, grid.z}, block_size[] = {block.x, block.y, block.z};
+    std::vector<void*> addresses;
+    for (std::vector<char>& value : values) addresses.push_back(value.data());
+    const std::lock_guard one(machine());
+    emulator::launch(kernel, grid_size, block_size, shared, addresses.data(), number);
+  };
+  gpu().kernel = std::async(std::launch::async, run);
   return cudaSuccess;
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
@@ -180,11 +253,14 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   if (must_fail()) return failed(cudaErrorMemoryAllocation);
-  const u64 address = bytes <= free_memory() ? emulator::allocate(bytes) : 0;
+  const std::lock_guard one(machine());
+  const u64 address = bytes <= free_memory() ? emulator::allocate(bytes, own_gpu) : 0;
   *pointer = reinterpret_cast<void*>(address);
   return address ? cudaSuccess : failed(cudaErrorMemoryAllocation);
 }
 cudaError_t cudaFree(void* pointer) {
+  gpu().wait();
+  const std::lock_guard one(machine());
   return pointer == nullptr || emulator::release(address_of(pointer)) ? cudaSuccess : failed(cudaErrorInvalidValue);
 }
 cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t) { return cudaMalloc(pointer, bytes); }
@@ -192,6 +268,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (must_fail()) return failed(cudaErrorUnknown);
+  gpu().wait();
+  const std::lock_guard one(machine());
   const bool to_gpu = emulator::is_gpu_memory(address_of(to)), from_gpu = emulator::is_gpu_memory(address_of(from));
   if (kind != cudaMemcpyDefault && (to_gpu != (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) ||
                                     from_gpu != (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)))
@@ -208,6 +286,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 }
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
   if (must_fail()) return failed(cudaErrorUnknown);
+  gpu().wait();
+  const std::lock_guard one(machine());
   emulator::copy_to(address_of(pointer), std::vector<char>(bytes, static_cast<char>(value)).data(), bytes);
   return cudaSuccess;
 }
@@ -221,7 +301,7 @@ cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::s
     const Variable& variable = module.variables[i];
     if (entry->second.name != variable.name) continue;
     if (offset + bytes > variable.bytes) return failed(cudaErrorInvalidValue);
-    emulator::copy_to(*variable.address + offset, from, bytes);
+    emulator::set_variable(own_gpu, *variable.address + offset, from, bytes);
     return cudaSuccess;
   }
   return failed(cudaErrorInvalidSymbol);
@@ -229,26 +309,30 @@ cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::s
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
   if (must_fail()) return failed(cudaErrorUnknown);
+  const std::lock_guard one(machine());
   *free = free_memory();
-  *all = *free + emulator::allocated_bytes();
+  *all = *free + emulator::allocated_bytes(own_gpu);
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceCount(int* count) {
   if (must_fail()) return failed(cudaErrorUnknown);
-  *count = 1;
-  return cudaSuccess;
+  *count = device_count();
+  return *count > 0 ? cudaSuccess : failed(cudaErrorNoDevice);
 }
 cudaError_t cudaGetDevice(int* device) {
   if (must_fail()) return failed(cudaErrorUnknown);
-  *device = 0;
+  *device = own_gpu;
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
   if (must_fail()) return failed(cudaErrorUnknown);
-  return device == 0 ? cudaSuccess : failed(cudaErrorInvalidDevice);
+  if (device < 0 || device >= device_count()) return failed(cudaErrorInvalidDevice);
+  own_gpu = device;
+  return cudaSuccess;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (must_fail()) return failed(cudaErrorUnknown);
+  if (device < 0 || device >= device_count()) return failed(cudaErrorInvalidDevice);
   switch (attribute) {
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
       *value = shared_bytes_at_most;
@@ -271,14 +355,14 @@ cudaError_t cudaFuncSetAttribute(const void* host, cudaFuncAttribute attribute, 
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
     refuse("attribute %d of a kernel is set", static_cast<int>(attribute));
   if (value < 0 || value > shared_bytes_at_most) return failed(cudaErrorInvalidValue);
-  kernel_of(host).most_dynamic_shared = static_cast<u64>(value);
+  kernel_of(host).most_dynamic_shared[static_cast<std::size_t>(own_gpu)] = static_cast<u64>(value);
   return cudaSuccess;
 }
 
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 cudaError_t cudaPeekAtLastError() { return last_error; }
 const char* cudaGetErrorName(cudaError_t error) {
-  static std::string text;
+  thread_local std::string text;
   text = "cudaError " + std::to_string(error);
   return text.c_str();
 }
@@ -289,6 +373,13 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess; }
-cudaError_t cudaStreamQuery(cudaStream_t) { return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess; }
-cudaError_t cudaDeviceSynchronize() { return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess; }
+// While the kernel runs this is no call that may fail: how often the host asks is chance.
+cudaError_t cudaStreamQuery(cudaStream_t) {
+  if (gpu().is_running()) return failed(cudaErrorNotReady);
+  return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+  gpu().wait();
+  return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess;
+}
 }

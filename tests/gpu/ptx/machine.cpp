@@ -3,12 +3,14 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <cfenv>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -46,6 +48,7 @@ constexpr u64 parameters_begin = memory_begin + 4096, variables_begin = memory_b
               locals_begin = memory_begin + (16 << 20), shared_begin = memory_begin + private_bytes,
               heap_begin = shared_begin + (1 << 20), memory_end = memory_begin + memory_bytes;
 constexpr u64 gap = 256;
+constexpr u64 heap_bytes = (memory_end - heap_begin) / emulator::most_gpus / gap * gap;  // of each GPU
 
 /// The last accesses to a word of four bytes: when, by which thread, to which bytes, and whether others came too.
 struct Access {
@@ -84,13 +87,43 @@ struct Run {
   std::vector<Fiber>* fibers = nullptr;
   Fiber* fiber = nullptr;
   void* scheduler = nullptr;
+  int gpu = 0;
   u32 epoch = 1, launch_epoch = 1, block_epoch = 1;
 };
 Run run;
 std::string order = "forward";
 u64 random_state = 0;
-/// Address to bytes. It is never destroyed, because the program may free memory until its end.
-std::map<u64, u64>& allocated = *new std::map<u64, u64>;
+/// Of each GPU, address to bytes. It is never destroyed, because the program may free memory until its end.
+auto& allocated = *new std::array<std::map<u64, u64>, emulator::most_gpus>;
+int gpu_of(u64 address) { return static_cast<int>((address - heap_begin) / heap_bytes); }
+
+/// The variables of every GPU. Those of one are in place, where its kernels find them, the others' in `kept`.
+struct Variables {
+  std::mutex mutex = {};
+  u64 end = variables_begin;
+  int in_place = 0;
+  std::array<std::vector<char>, emulator::most_gpus> kept = {};
+
+  char* place() { return reinterpret_cast<char*>(variables_begin); }
+  char* of(int gpu) { return gpu == in_place ? place() : kept[static_cast<std::size_t>(gpu)].data(); }
+  /// Before anything is written, all GPUs have the same.
+  void begin() {
+    if (kept[0].empty()) kept.fill({place(), place() + (end - variables_begin)});
+  }
+  void put_in_place(int gpu) {
+    const std::lock_guard one(mutex);
+    begin();
+    if (gpu == in_place) return;
+    std::copy_n(place(), end - variables_begin, kept[static_cast<std::size_t>(in_place)].begin());
+    std::copy_n(of(gpu), end - variables_begin, place());
+    in_place = gpu;
+  }
+};
+/// Made when the first file is registered, which may be before the constructors of this file run.
+Variables& variables() {
+  static auto* const all = new Variables;
+  return *all;
+}
 
 bool is_random() { return order != "forward" && order != "backward"; }
 
@@ -320,35 +353,40 @@ std::vector<const Module*>& modules() {
   return *all;
 }
 
-u64 allocate(u64 bytes) {
+u64 allocate(u64 bytes, int gpu) {
   map_all_memory();
   static const bool is_checked_at_the_end =
       std::atexit([] {
-        if (!allocated.empty()) refuse("%zu pieces of memory are allocated when the program ends", allocated.size());
+        for (const auto& own : allocated)
+          if (!own.empty()) refuse("%zu pieces of memory are allocated when the program ends", own.size());
       }) == 0;
   if (!is_checked_at_the_end) refuse("atexit fails");
-  u64 at = heap_begin;
-  for (const auto& [address, size] : allocated) {
+  const u64 begin = heap_begin + static_cast<u64>(gpu) * heap_bytes;
+  auto& own = allocated[static_cast<std::size_t>(gpu)];
+  u64 at = begin;
+  for (const auto& [address, size] : own) {
     if (address - at >= bytes + gap) break;
     at = (address + size + 2 * gap - 1) / gap * gap;
   }
-  if (bytes > memory_end - gap - at) return 0;
-  allocated[at] = bytes;
+  if (bytes > begin + heap_bytes - gap - at) return 0;
+  own[at] = bytes;
   know(at, bytes, fresh_byte);
   return at;
 }
 
 bool release(u64 address) {
-  const auto found = allocated.find(address);
-  if (found == allocated.end()) return false;
+  if (address < heap_begin || gpu_of(address) >= most_gpus) return false;
+  auto& own = allocated[static_cast<std::size_t>(gpu_of(address))];
+  const auto found = own.find(address);
+  if (found == own.end()) return false;
   know(address, found->second, unknown_byte);
-  allocated.erase(found);
+  own.erase(found);
   return true;
 }
 
-u64 allocated_bytes() {
+u64 allocated_bytes(int gpu) {
   u64 all = 0;
-  for (const auto& entry : allocated) all += entry.second;
+  for (const auto& entry : allocated[static_cast<std::size_t>(gpu)]) all += entry.second;
   return all;
 }
 
@@ -373,9 +411,18 @@ void copy_from(void* to, u64 address, u64 bytes) {
   std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
 }
 
-void launch(const Kernel& kernel, const u32* grid, const u32* block, u64 dynamic_shared, void** arguments) {
+void set_variable(int gpu, u64 address, const void* from, u64 bytes) {
+  Variables& all = variables();
+  const std::lock_guard one(all.mutex);
+  all.begin();
+  std::memcpy(all.of(gpu) + (address - variables_begin), from, bytes);
+}
+
+void launch(const Kernel& kernel, const u32* grid, const u32* block, u64 dynamic_shared, void** arguments, int gpu) {
   read_order();
   map_all_memory();
+  variables().put_in_place(gpu);
+  run.gpu = gpu;
   run.kernel = &kernel;
   run.launch_epoch = ++run.epoch;
   know(parameters_begin, variables_begin - parameters_begin, unknown_byte);
@@ -435,7 +482,7 @@ void launch(const Kernel& kernel, const u32* grid, const u32* block, u64 dynamic
 
 void register_module(const Module* module) {
   map_all_memory();
-  static u64 free = variables_begin;
+  u64& free = variables().end;
   for (u64 i = 0; i < module->variable_count; ++i) {
     const Variable& variable = module->variables[i];
     *variable.address = (free + variable.alignment - 1) / variable.alignment * variable.alignment;
@@ -454,6 +501,8 @@ void refuse_access(const Thread*, u64 address, u32 bytes, int writes) {
 
 void record_access(Thread* thread, u64 address, u32 bytes, const void* value) {
   if (run.fiber && is_random() && random_below(64) == 0) leave_fiber();
+  if (address >= heap_begin && gpu_of(address) != run.gpu)
+    emulator::refuse("GPU %d accesses memory of GPU %d", run.gpu, gpu_of(address));
   const u32 of_word = bytes >= 4 ? 15 : ((1u << bytes) - 1) << address % 4;
   for (u32 i = 0; i < bytes; i += 4) {
     WordRecord& record = *records_of(address + i);
