@@ -24,6 +24,8 @@ using namespace incontext;
 using apply::Options;
 
 constexpr std::ptrdiff_t queries = 70, keys = 200, dimension = 37, components = 70;
+// A batch of these does not fit into the memory that a block's threads share.
+constexpr std::ptrdiff_t wide_components = 2000;
 
 /// How far apart the two may be, in roundings of the largest number. 0, the same bits, where all functions are this
 /// library's own. Rows of fewer than 16 scores under softmax, and SSA's logarithm of the other side, take the C
@@ -107,11 +109,31 @@ bool all_agree(const Layer<T>& layer, const Options& options) {
 }
 
 template <class T>
+std::vector<T> normals(testing::Random& random, std::ptrdiff_t rows, std::ptrdiff_t columns) {
+  return testing::converted<T>(random.normals(static_cast<std::size_t>(rows * columns)));
+}
+
+/// With little memory a slot computes several batches, one after the other.
+template <class T>
+bool wide_values_agree() {
+  testing::Random random(32);
+  using View = scoring::MatrixView<const T>;
+  const std::vector<T> q = normals<T>(random, queries, dimension), k = normals<T>(random, queries, dimension),
+                       v = normals<T>(random, queries, wide_components);
+  const auto check = [&](const char* name, const auto& map) {
+    return agrees<T>(name, 0, queries, wide_components, {}, [&](const Options& here, scoring::MatrixView<T> out) {
+      apply::attend(map, View(q.data(), queries, dimension), View(k.data(), queries, dimension),
+                    View(v.data(), queries, wide_components), out, here);
+    });
+  };
+  return check("attention, softmax, wide", scoring::Softmax<T>{T(3)}) &
+         check("attention, linear, wide", scoring::LinearAttention<T>{T(3)});
+}
+
+template <class T>
 bool all_masks_agree() {
   testing::Random random(31);
-  const auto normals = [&](std::ptrdiff_t rows, std::ptrdiff_t columns) {
-    return testing::converted<T>(random.normals(static_cast<std::size_t>(rows * columns)));
-  };
+  const auto normals = [&](std::ptrdiff_t rows, std::ptrdiff_t columns) { return ::normals<T>(random, rows, columns); };
   const Layer<T> layer{normals(queries, dimension),  normals(keys, dimension), normals(keys, components),
                        normals(queries, components), normals(queries, keys),   normals(queries, keys)};
   std::vector<std::int64_t> given;
@@ -136,5 +158,7 @@ int main() {
   }
   bool all = all_masks_agree<float>();
   all &= all_masks_agree<double>();
+  all &= wide_values_agree<float>();
+  all &= wide_values_agree<double>();
   return all ? 0 : 1;
 }

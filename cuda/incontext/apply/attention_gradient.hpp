@@ -79,6 +79,7 @@ struct KeyGradientBatch {
     fill(team, to_keys, lanes * problem.keys.columns, T(0));
     fill(team, to_values, lanes * problem.values.columns, T(0));
     fill(team, ones, lanes, T(1));
+    team.wait();  // where no query sees these keys, nothing else waits before the sums are written
     const std::int64_t queries = problem.queries.rows;
     for (std::int64_t i = 0; i < queries; i += key_block) {
       const std::int64_t last = i + key_block < queries ? i + key_block : queries;

@@ -5,9 +5,12 @@ The objects, of which nvcc made the first from tests/apply/device.cu, are what t
 FOLDER is where emulate.sh left the kernels' C and objects. One instruction of a kernel at a time is changed in the text
 of PTX: a barrier is left out, an index is off by one, a product and a sum become one fused multiply-add, the mask, the
 segment or the lane of a shuffle is another. The kernel is translated, and the program linked and run again. It must
-fail, and of the barriers, each left out alone, more than half must be missed. A place that the program does not reach proves nothing: a mark is put there first, which must stop the program.
+fail, and of the barriers, each left out alone, all but one must be missed: the last of call_by_blocks, which is there
+for functions that do not wait at their end. A place that the program does not reach proves nothing: a mark is put there
+first, which must stop the program. The GPU has little memory, so that a block computes several batches.
 """
 import copy
+import os
 import re
 import subprocess
 import sys
@@ -58,7 +61,8 @@ class Programs:
             subprocess.run(["bash", compile_script, work / "kernel.o", work / "kernel.c"], check=True)
             subprocess.run(["g++", work / "kernel.o", *others, *self.objects, "-o", work / "program"], check=True)
             try:
-                done = subprocess.run([work / "program"], text=True, capture_output=True, timeout=900)
+                done = subprocess.run([work / "program"], text=True, capture_output=True, timeout=900,
+                                      env=dict(os.environ, PTX_MEMORY="8000000"))
             except subprocess.TimeoutExpired:
                 return True, "does not end"
         self.runs += 1
@@ -99,16 +103,14 @@ def main():
     while (i := programs.first_reached(attention, body, barriers, reached)) is not None:
         reached.add(i)
     print(f"{len(reached)} of {len(barriers)} barriers are reached: {sorted(reached)}")
-    # Not every barrier is needed: one that another follows before threads share anything can be left out. Which of the
-    # text's barriers these are depends on how nvcc lays out the loops: most must be missed, and the test says which.
     needed = set()
     for i in sorted(reached):
         fails, said = programs.fails(attention, changed(body, barriers[i], ""))
         needed |= {i} if fails else set()
         print(f"without barrier {i}: {said[:150]}", flush=True)
-    most_are_needed = 2 * len(needed) > len(reached)
-    failures += not most_are_needed
-    print(f"{'ok' if most_are_needed else 'FAILED'}: {len(needed)} of {len(reached)} barriers are missed")
+    are_needed = len(needed) >= len(reached) - 1
+    failures += not are_needed
+    print(f"{'ok' if are_needed else 'FAILED'}: {len(needed)} of {len(reached)} barriers are missed")
 
     def a_reached(kernel, body, pattern):
         places = list(re.finditer(pattern, body))

@@ -32,7 +32,7 @@ struct Problem {
 };
 
 /// Copies the rows of a batch, from row `first` on, into its slot: component c of the row in lane l to
-/// to[c * lanes + l]; 0 beyond the last row.
+/// to[c * lanes + l]; 0 beyond the last row. It does not wait.
 template <class Team, class T>
 INCONTEXT_HD void load_queries(const Team& team, MatrixView<const T> queries, std::int64_t first, T* to) {
   team.for_each(Team::lanes, queries.columns, [&](std::int64_t l, std::int64_t c) {
@@ -41,7 +41,8 @@ INCONTEXT_HD void load_queries(const Team& team, MatrixView<const T> queries, st
 }
 
 /// Writes the outputs of the batch of queries from `first` on. The output of lane l is its weighted sum of values,
-/// whose component e is sums[e * lanes + l], divided by the lane's normalizer.
+/// whose component e is sums[e * lanes + l], divided by the lane's normalizer. It waits, because the next batch writes to
+/// the same slot.
 template <class Team, class T>
 INCONTEXT_HD void write_outputs(const Team& team, const Problem<T>& problem, std::int64_t first, const T* sums,
                                 const T* normalizer) {
@@ -49,15 +50,17 @@ INCONTEXT_HD void write_outputs(const Team& team, const Problem<T>& problem, std
   team.for_each(left < Team::lanes ? left : Team::lanes, problem.values.columns, [&](std::int64_t l, std::int64_t e) {
     problem.out(first + l, e) = sums[e * Team::lanes + l] / normalizer[l];
   });
+  team.wait();
 }
 
-/// Sets `count` numbers to a value.
+/// Sets `count` numbers to a value, without a wait.
 template <class Team, class T>
 INCONTEXT_HD void fill(const Team& team, T* numbers, std::int64_t count, const T& value) {
   team.for_each(1, count, [&](std::int64_t, std::int64_t i) { numbers[i] = value; });
 }
 
-/// Writes the packs f(0), f(1), ... of each thread's lanes to an array that the team reads, with one number per lane.
+/// Writes the packs f(0), f(1), ... of each thread's lanes to an array with one number per lane, which the team may read
+/// after the next wait.
 template <class Team, class T, class Function>
 INCONTEXT_HD void write_packs(const Team& team, T* lanes, const Function& f) {
   for (int p = 0; p < Team::packs; ++p) {
@@ -65,7 +68,6 @@ INCONTEXT_HD void write_packs(const Team& team, T* lanes, const Function& f) {
     store_pack(numbers, f(p));
     for (int l = 0; l < Team::width && team.part() == 0; ++l) lanes[team.lane(Team::at(p) + l)] = numbers[l];
   }
-  team.wait();
 }
 
 /// Computes every `slots`-th batch, one after the other in the same memory. A batch is the queries (or keys) that a
@@ -145,12 +147,14 @@ INCONTEXT_HD inline Pack<T> weight_of(const Pack<T>& shape, const Pack<T>& rate,
   return elementary::exp2_of<T>(octaves < lowest ? lowest : octaves) * inverse_sum;
 }
 
-/// Writes the rows of a matrix whose columns are in `sums`: component c of the row in lane l is sums[c * lanes + l].
+/// Writes the rows of a matrix whose columns are in `sums`: component c of the row in lane l is sums[c * lanes + l]. It
+/// waits, as write_outputs does.
 template <class Team, class T>
 INCONTEXT_HD void write_lanes(const Team& team, MatrixView<T> out, std::int64_t first, const T* sums) {
   const std::int64_t left = out.rows - first;
   team.for_each(left < Team::lanes ? left : Team::lanes, out.columns,
                 [&](std::int64_t l, std::int64_t c) { out(first + l, c) = sums[c * Team::lanes + l]; });
+  team.wait();
 }
 
 }  // namespace INCONTEXT_PACKS

@@ -88,6 +88,7 @@ struct QueryGradientBatch {
     load_queries(team, all.cotangent, first, in.cotangent);
     fill(team, in.sums, lanes * problem.queries.columns, T(0));
     fill(team, in.ones, lanes, T(1));
+    team.wait();  // where no query sees a key, nothing else waits before the sums are written
     State state;
     const std::int64_t most = problem.template most_seen<lanes>(first);
     find_means(team, state, in, first, most);

@@ -57,6 +57,7 @@ struct SoftmaxBatch {
       team.add_values(powers, problem.values, j, last, scales, sums);
     }
     write_packs(team, scales, [&](int p) { return state.total[p] + state.lost[p]; });
+    team.wait();
     write_outputs(team, problem, first, sums, scales);
   }
 

@@ -16,9 +16,13 @@
 ///   part(), parts       which keys a thread takes
 ///   wait()              what one thread has written may now be read by others
 ///   total_of(x)         the sum of the parts' numbers, largest_of(x) the largest
-///   for_each(m, n, f)   calls f(i, j) for all i < m, j < n
+///   for_each(m, n, f)   calls f(i, j) for all i < m, j < n, by any thread and without a wait
 ///   score_block         the scores of a block of keys, the products q . k_j
 ///   add_values          the weighted sum of a block of values
+///
+/// All but for_each exchange numbers in memory of the team's own. score_block and add_values wait before they leave, so
+/// that the next finds it free; after total_of and largest_of the caller waits. What was written before score_block or
+/// add_values is known to all threads when these add up.
 namespace incontext::apply::detail {
 
 inline namespace INCONTEXT_PACKS {
@@ -173,7 +177,6 @@ struct BlockOfThreads {
   template <class Function>
   INCONTEXT_HD void for_each(std::int64_t rows, std::int64_t columns, const Function& f) const {
     for (std::int64_t k = block.thread(); k < rows * columns; k += Block::threads) f(k / columns, k % columns);
-    wait();
   }
   INCONTEXT_HD T total_of(const T& value) const {
     T total = T(0);
@@ -193,7 +196,7 @@ struct BlockOfThreads {
       T sum[side][side] = {};
       for (std::int64_t c = 0; c < keys.columns; c += depth) {
         const int terms = static_cast<int>(keys.columns - c < depth ? keys.columns - c : depth);
-        wait();
+        if (c > 0 || j > first) wait();  // others may still read the tile before
         load(tile, depth, count, terms, [&](std::int64_t k, std::int64_t i) { return keys(j + k, c + i); });
         wait();
         for (int i = 0; i < terms; ++i) {
@@ -212,7 +215,7 @@ struct BlockOfThreads {
       T sum[side][side] = {};
       for (std::int64_t j = first; j < last; j += depth) {
         const int terms = static_cast<int>(last - j < depth ? last - j : depth);
-        wait();
+        if (e > 0 || j > first) wait();  // others may still read the tile before
         load(depth, tile, terms, count, [&](std::int64_t i, std::int64_t k) { return values(j + i, e + k); });
         wait();
         for (int i = 0; i < terms; ++i) {
@@ -265,11 +268,9 @@ struct BlockOfThreads {
 
   template <class Visit>
   INCONTEXT_HD void exchange(const T& value, const Visit& visit) const {
-    wait();
     shared[block.thread()] = value;
     wait();
     for (int p = 0; p < parts; ++p) visit(shared[p * lanes + lane(0)]);
-    wait();
   }
 };
 

@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(gpu_block, gpu_blocks_at_once)
   extern __shared__ __align__(16) std::byte shared_by_block[];
   for (std::int64_t index = blockIdx.x; index < count; index += gridDim.x) {
     function(index, GpuBlock{shared_by_block});
-    __syncthreads();
+    __syncthreads();  // the next index finds the shared memory free, also after functions that end without a wait
   }
 }
 
