@@ -129,6 +129,8 @@ def define_arithmetic_of_floats():
     define("ex2.approx.ftz.f32", "f32", "f32", "flushed(exp2_f32(flushed(a)))")
     define("lg2.approx.f32", "f32", "f32", "log2_f32(a)")
     define("lg2.approx.ftz.f32", "f32", "f32", "log2_f32(flushed(a))")
+    define("sin.approx.f32", "f32", "f32", "sine_f32(a)")
+    define("cos.approx.f32", "f32", "f32", "cosine_f32(a)")
     define("rcp.approx.ftz.f32", "f32", "f32", "flushed(1 / flushed(a))")
     define("rcp.approx.ftz.f64", "f64", "f64", "coarse_reciprocal(a)")
 

@@ -258,6 +258,8 @@ static inline u64 saturated_u64(f64 a) { return a >= 0x1p64 ? UINT64_MAX : a <= 
 static inline f32 flushed(f32 a) { return __builtin_fabsf(a) < 0x1p-126f ? __builtin_copysignf(0, a) : a; }
 static inline f32 exp2_f32(f32 a) { return (f32)exp2((f64)a); }
 static inline f32 log2_f32(f32 a) { return (f32)log2((f64)a); }
+static inline f32 sine_f32(f32 a) { return (f32)sin((f64)a); }
+static inline f32 cosine_f32(f32 a) { return (f32)cos((f64)a); }
 /* Looks at the upper half of the bits alone and returns such a number. */
 static inline f64 coarse_reciprocal(f64 a) {
   f64 upper = f64_of(bits_of_f64(a) >> 32 << 32);
