@@ -1,6 +1,6 @@
 // What a GPU does per second: the bare sampler, cuRAND's with the same sum, and whole runs of each kind of trial from the
 // call to its estimates. A line per measurement: name, size, seconds (the least of five), per second, of what. Exits 1 if
-// an answer is wrong, 77 without a GPU.
+// an answer is wrong, 77 without a GPU. With the argument N all is run once, with an N-th of the trials: a rehearsal.
 
 #include <incontext/simulate/classification/classification_grid.hpp>
 #include <incontext/simulate/regression/reduced_softmax_error.hpp>
@@ -69,13 +69,15 @@ struct CurandSampler {
 #endif
 
 int wrong = 0;
+std::int64_t share = 1;  // what is run is one of so many trials
+std::int64_t part_of(std::int64_t trials) { return (trials + share - 1) / share; }
 
-/// Runs `call` once and then five times, and prints the least time.
+/// Runs `call` once and then five times, and prints the least time; in a rehearsal once.
 template <class Call>
 void measure(const std::string& name, std::int64_t size, double amount, const char* unit, const Call& call) {
-  call();
+  if (share == 1) call();
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < (share == 1 ? 5 : 1); ++i) {
     const auto start = std::chrono::steady_clock::now();
     call();
     least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -93,7 +95,7 @@ void require(bool is_right, const char* name) {
 /// The mean of the squares of normals is 1, with a standard error of sqrt(2 / n).
 template <class MakeSampler>
 void measure_sampler(const char* name, int per_block, const MakeSampler& make) {
-  constexpr std::int64_t threads = 1 << 20;
+  const std::int64_t threads = part_of(1 << 20);
   constexpr std::uint32_t blocks = 256;
   simulate::detail::GpuMemory<double> squares;
   squares.resize(threads);
@@ -107,7 +109,8 @@ void measure_sampler(const char* name, int per_block, const MakeSampler& make) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  if (count > 1) share = std::max<std::int64_t>(1, std::atoll(arguments[1]));
   if (!simulate::is_available(simulate::Device::cuda)) {
     std::puts("skipped: no GPU that runs this program");
     return 77;
@@ -133,7 +136,8 @@ int main() {
   const std::vector<double> one{1.5}, eight{0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4};
   const double normals = d * (l + 2) + l + 2;
   using Approximate = scoring::ApproximateSoftmax<double>;
-  for (const std::int64_t trials : {1 << 16, 1 << 18, 1 << 20, 1 << 22}) {
+  for (const std::int64_t size : {1 << 16, 1 << 18, 1 << 20, 1 << 22}) {
+    const std::int64_t trials = part_of(size), grids = std::max<std::int64_t>(2, trials / 64);
     const simulate::Options options{.seed = 1, .trials = trials, .device = simulate::Device::cuda};
     const double n = static_cast<double>(trials);
     const auto run = [&](const char* name, const auto& maps, simulate::Estimator estimator, double amount,
@@ -149,24 +153,25 @@ int main() {
         n * normals, "normals");
     run("sufficient statistics", simulate::at_temperatures<Approximate>(one),
         simulate::Estimator::sufficient_statistics, n, "trials");
-    measure("classification grid 100 x 100", trials / 64, n / 64, "trials", [&] {
+    measure("classification grid 100 x 100", grids, static_cast<double>(grids), "trials", [&] {
       std::vector<double> kappas, gains;
       for (int i = 0; i < 100; ++i) {
         kappas.push_back(0.5 + 0.3 * i);
         gains.push_back(1 + 0.5 * i);
       }
       simulate::Options fewer = options;
-      fewer.trials = trials / 64;
+      fewer.trials = grids;
       const auto found =
           simulate::classification_grid<float>({.dimension = 3, .classes = 3, .context_length = 30},
                                                {simulate::ClassificationRule::adaptive, kappas, gains}, fewer);
       require(found.run.trials == fewer.trials, "classification grid");
     });
   }
-  for (const std::int64_t length : {1000, 1000000, 100000000}) {
-    const std::int64_t trials = std::max<std::int64_t>(16, 1000000000 / length / 16 * 16);
+  for (const std::int64_t whole : {1000, 1000000, 100000000}) {
+    const std::int64_t length = part_of(whole);
+    const std::int64_t trials = std::max<std::int64_t>(16, part_of(1000000000 / whole) / 16 * 16);
     const double scores = static_cast<double>(trials) * static_cast<double>(length);
-    measure("score rows of " + std::to_string(length), trials, scores, "scores", [&] {
+    measure("score rows of " + std::to_string(whole), trials, scores, "scores", [&] {
       const auto found = simulate::score_rows<float>(simulate::normal_scores(length, 1), {1.0, 4.0},
                                                      {.seed = 1, .trials = trials, .device = simulate::Device::cuda});
       require(found.run.trials == trials, "score rows");

@@ -23,18 +23,21 @@ good() {
   program incontext-bits-cuda 'echo "trial 0x1p+1"'
   program bench-gpu-throughput 'echo "sampler float,1,1,2e9,normals"' 'echo "trial,1,1,1e9,normals"'
 }
-# expect EXIT_CODE PATTERN
+# expect EXIT_CODE PATTERN [WORD]
 expect() {
   local code=0 text
-  text=$(OUT="$work/out" bash "$work/scripts/gpu-check" run 2>&1) || code=$?
+  text=$(OUT="$work/out" bash "$work/scripts/gpu-check" run ${3:+"$3"} 2>&1) || code=$?
   if [ "$code" -ne "$1" ] || ! grep -qE -- "$2" <<<"$text"; then
     echo "FAILED: exit code $code, $1 expected with '$2':"
     echo "$text"
     exit 1
   fi
 }
-good; expect 0 '\| trial \| 1 \| 1 \| 1e\+09 \| normals \| 50% \|'
+good; expect 0 '\| trial \| 1 \| 1 \| 1e\+09 \| normals \| 50% \| *\|'
 good; expect 0 '\| bits-waves \| passed'
+good; program bench-gpu-throughput 'echo "sampler float,1048576,1,2e9,normals"'
+expect 0 '\| 2e\+09 \| normals .*6.3e\+11 to 6.8e\+11 \|'
+good; program incontext-bits-cuda 'echo "trial 0x1p+2"'; expect 1 'all that follows \| skipped: bits-trials says'
 good; program incontext-bits-cuda 'echo "trial 0x1p+2"'; expect 1 'bits-record \| FAILED .*< trial 0x1p\+2'
 good; program incontext-bits-cuda '[ "${3:-}" != 200003 ] && echo "trial 0x1p+1"'; expect 1 'bits-waves \| FAILED'
 good; program incontext-bits-cuda 'exit 3'; program incontext-bits 'exit 3'; expect 1 'bits-waves \| FAILED'
@@ -57,12 +60,15 @@ tables() {
 }
 good; tables 1; expect 1 '\| temperature \| passed' # exit 1 because of the other steps
 good; tables 2; expect 1 'temperature \| FAILED .*the tables differ'
-good; program incontext-cuda 'exit 2'; expect 1 'train-needle \| skipped: not in this program'
+good; program incontext-cuda 'exit 2'; expect 1 'train-classification \| skipped: not in this program'
 rm "$work/.gpu/bin/incontext-cuda"
 good; program bench-gpu-throughput 'sleep 60'; INCONTEXT_GPU_SECONDS=5 expect 1 'throughput \| out of time after'
 good; expect 0 passed
 [ "$(ls "$work/out")" = $'gpu-check.md\ngpu-check.tgz' ] || { echo "FAILED: other files: $(ls "$work/out")"; exit 1; }
 grep -q bits-waves.log <<<"$(tar -tzf "$work/out/gpu-check.tgz")" || { echo "FAILED: no log in the archive"; exit 1; }
+good; PATH=/usr/bin:/bin expect 0 '\| racecheck(-bits)? \| (skipped: no compute-sanitizer|passed|FAILED)' tools
+[ -f "$work/out/gpu-check-tools.tgz" ] || { echo "FAILED: no archive of the tools"; exit 1; }
+good; expect 2 'run or run tools' other
 good; program gpu_probe 'echo "skipped: no GPU"' 'exit 77'; expect 1 '^no GPU: skipped: no GPU'
 if [ -n "${1:-}" ]; then
   while read -r words; do
