@@ -174,10 +174,13 @@ class TriedTemperature(Record):
     inverse_temperature: float
     shorter: int
     longer: int
+    reason: str
     error: float
     result: JudgedQuantity
 
     def __str__(self) -> str:
+        if not self.inverse_temperature > 0:
+            return f"no β holds it from {self.shorter} to {self.longer} keys: {self.reason}"
         most = self.result.within * (self.result.agreement.theory if self.held == Held.entropy else 1)
         missed = (f"{self.error:.2g} nats (at most {most:.2g} there)" if self.held == Held.entropy else
                   f"{self.error:.2%} (at most {most:.2%} there)")

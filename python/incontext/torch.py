@@ -169,9 +169,9 @@ class _Layer(torch.nn.Module):
             if num_heads is not None and value.ndim < 2 and value.numel() not in (1, num_heads):
                 raise ValueError(f"{kind}: wrong number of values of {name} (value = "
                                  f"{value.numel()}; needs 1 or num_heads = {num_heads})")
-            if num_heads is None and value.ndim > 0 and value.shape[-1] != 1:
-                raise ValueError(f"{kind}: {name} has {value.numel()} values along its last size, along which a row runs "
-                                 f"(value = {tuple(value.shape)}; needs num_heads for one per head, or a last size of 1)")
+            if value.ndim > (0 if num_heads is None else 1) and value.shape[-1] != 1:
+                raise ValueError(f"{kind}: {name} would differ along a row, which is the last size (value = "
+                                 f"{tuple(value.shape)}; needs num_heads for one per head, or a last size of 1)")
             if num_heads is not None:
                 value = value.reshape(-1, 1, 1).expand(num_heads, 1, 1) if value.ndim < 2 else value
             value = value.clone().detach()

@@ -38,8 +38,8 @@ INCONTEXT_RECORD(incontext::calibration::JudgedQuantity, "calibration", "JudgedQ
 INCONTEXT_CHOICE(incontext::calibration::LongerRowLaw, "calibration", "LongerRowLaw")
 INCONTEXT_RECORD(incontext::calibration::LongerRowRule, "calibration", "LongerRowRule", name, law, needles,
                  choice_error, choice_noise, error, entropy, largest_weight)
-INCONTEXT_RECORD(incontext::calibration::TriedTemperature, "calibration", "TriedTemperature", held,
-                 inverse_temperature, shorter, longer, error, result)
+INCONTEXT_RECORD(incontext::calibration::TriedTemperature, "calibration", "TriedTemperature", held, inverse_temperature,
+                 shorter, longer, reason, error, result)
 INCONTEXT_RECORD(incontext::calibration::Advice, "calibration", "Advice", layer, head, held, reason, rule, error,
                  next_rule, next_error, tried, lengths, inverse_temperature)
 INCONTEXT_RECORD(incontext::calibration::RowWeights, "calibration", "RowWeights", entropy, largest_weight)

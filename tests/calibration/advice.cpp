@@ -1,11 +1,13 @@
 #include "incontext/calibration/advice.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -136,7 +138,7 @@ TEST_CASE(
         const auto betas =
             longer_row_temperatures(best.law, best.needles, longer.sample, normal, Held::entropy, {64, 128});
         ++passed_by_rule;
-        missed_by_rule += miss_of(betas[1]) > largest_rule_error;
+        missed_by_rule += miss_of(betas.inverse_temperature[1]) > largest_rule_error;
         CHECK_FALSE(advice.held);
         const bool says_why = has(advice.reason, "misses the entropy of its own rows") ||
                               has(advice.reason, "too few") || has(advice.reason, "differ in width");
@@ -146,6 +148,81 @@ TEST_CASE(
   }
   CHECK(passed_by_rule >= 6);
   CHECK(2 * missed_by_rule >= passed_by_rule);
+}
+
+TEST_CASE("each gate of the advice refuses a head that is good but for it", "[calibration]") {
+  const Head head = sink_head(512, 1, 0, 1);
+  const auto found = calibrate_heads({head.measured()}).front();
+  const auto array = head.array();
+  const LongerRows good = longer_rows(std::span(&array, 1));
+  const auto advice = [&](const LongerRows& longer) { return advise(longer, found, {512, 1024}); };
+  REQUIRE(advice(good).held == Held::entropy);
+  REQUIRE(good.tried[0].held == Held::entropy);
+  const auto reason_with = [&](const auto& change) {
+    LongerRows changed = good;
+    change(changed);
+    const Advice one = advice(changed);
+    CHECK_FALSE(one.held);
+    CHECK(one.inverse_temperature.empty());
+    return one.reason;
+  };
+  CHECK(has(reason_with([](LongerRows& one) { one.tried[0].error = 0.11; }), "misses the entropy"));
+  const double theory = good.tried[0].result.agreement.theory;
+  CHECK(has(reason_with([&](LongerRows& one) { one.tried[0].result.effect.within = 0.26 / theory; }), "may be wrong"));
+  CHECK(has(reason_with([](LongerRows& one) {
+              one.tried[0].inverse_temperature = std::numeric_limits<double>::quiet_NaN();
+              one.tried[0].reason = "of this";
+            }),
+            "no inverse temperature holds the entropy"));
+  CHECK(has(reason_with([](LongerRows& one) { one.tried.clear(); }), "was not tried"));
+  CHECK(has(reason_with([](LongerRows& one) { one.rules[one.best].error = 0.11; }), "no rule predicts"));
+  CHECK_THROWS_AS(advise(good, found, {512, 1024}, 3.0), std::invalid_argument);  // good was measured without a gap
+}
+
+TEST_CASE("a needle that has all of the weight, or none of it, is no ground for a temperature", "[calibration]") {
+  const Head head = sink_head(256, 1, 0, 1);
+  CHECK_FALSE(advice_for(head, 300.0).held);
+  CHECK(has(advice_for(head, 300.0).reason, "all of the weight"));
+  CHECK_FALSE(advice_for(head, 1e-3).held);
+  CHECK(has(advice_for(head, 1e-3).reason, "not above"));
+}
+
+TEST_CASE("rows that vary by less than rounding are left alone", "[calibration]") {
+  std::mt19937_64 generator(1);
+  std::normal_distribution<double> normal;
+  const Head head = head_of(256, 256, [&](std::int64_t q, std::int64_t k) {
+    return k > q ? -std::numeric_limits<double>::infinity() : (q < 128 ? 1e-8 : 0.05) * normal(generator);
+  });
+  CHECK_FALSE(advice_for(head).held);
+  CHECK(has(advice_for(head).reason, "equal"));
+}
+
+TEST_CASE("temperatures by own scores are refused where these do not tell them", "[calibration]") {
+  const std::vector<std::vector<double>> sample{{1, 0, -1}};
+  const HeadScores<double> normal{.score_stddev = 1};
+  const auto asked = [&](LongerRowLaw law, const auto& rows, Held held) {
+    return longer_row_temperatures(law, 0, rows, normal, held, {3, 6});
+  };
+  CHECK_THROWS_AS(asked(LongerRowLaw::unchanged_weights, sample, Held::entropy), std::invalid_argument);
+  CHECK_THROWS_AS(asked(LongerRowLaw::own_scores, sample, Held::needle_weight), std::invalid_argument);
+  CHECK_THROWS_AS(asked(LongerRowLaw::own_scores, std::vector<std::vector<double>>{}, Held::entropy),
+                  std::invalid_argument);
+  CHECK(asked(LongerRowLaw::own_scores, sample, Held::entropy).inverse_temperature[0] == 1);
+}
+
+TEST_CASE("the sampled rows of prompts have all lengths of long rows", "[calibration]") {
+  const auto longer = longer_rows(arrays_of(prompts_of_widths(64, 0, 1)));
+  REQUIRE(longer.sample.size() == 64);
+  std::vector<std::size_t> lengths;
+  double sum = 0;
+  for (const auto& row : longer.sample) {
+    sum += static_cast<double>(row.size());
+    lengths.push_back(row.size());
+  }
+  std::sort(lengths.begin(), lengths.end());
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  CHECK(lengths.size() > 20);
+  CHECK(sum / 64 == Approx((33 + 64) / 2.0).margin(2));
 }
 
 TEST_CASE("rows that differ in width are told from rows of one law, also of one with a sink", "[calibration]") {

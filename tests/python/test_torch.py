@@ -379,7 +379,7 @@ def test_the_training_loop_of_the_page_learns_the_scale():
     assert abs(names["layer"](row)[0].item() - 0.219) < 0.001, "one temperature does not fit rows of every length"
 
 
-def test_the_module_of_the_page_trains_its_scales_alone():
+def test_the_module_of_the_page_trains_its_scales_and_not_its_bias():
     """docs/torch.md: the scales move with the rest of the model, the bias stays, and both are saved."""
     code, = [block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if "class Attention" in block]
     names = {}
@@ -402,9 +402,9 @@ def test_the_module_of_the_page_trains_its_scales_alone():
 
 
 def test_values_for_heads_need_their_number():
-    for values in ([0.1, 0.2], torch.ones(1, 2)):
+    for values, heads in (([0.1, 0.2], None), (torch.ones(3, 2), None), (torch.ones(1, 2), 2), (torch.ones(2, 1, 5), 2)):
         with pytest.raises(ValueError, match="needs num_heads for one per head, or a last size of 1"):
-            ict.SSMax(scale=values)
+            ict.SSMax(heads, scale=values)
     assert ict.SSMax(scale=[0.1, 0.2], num_heads=2).scale.shape == (2, 1, 1)
     assert ict.SSMax(scale=torch.ones(3, 1)).scale.shape == (3, 1)
 

@@ -38,12 +38,7 @@ struct Advice {
       {};  ///< at these lengths; NaN where none holds it; empty where none is held
 };
 
-/// A rule that misses the weights of longer rows by more than this is no ground for a temperature.
-///
-/// Units     as LongerRowRule::error.
-inline constexpr double largest_rule_error = 0.1;
-
-/// A trial whose true error may be larger than this is no ground for other temperatures.
+/// An inverse temperature whose true miss may be larger than this is no ground for others.
 ///
 /// Units     as TriedTemperature::error.
 inline constexpr double largest_possible_error = 0.25;
@@ -102,7 +97,8 @@ inline std::string reason_not_held(const TriedTemperature& tried, const std::str
   const bool is_entropy = tried.held == Held::entropy;
   const std::string from = "from " + std::to_string(tried.shorter) + " to " + std::to_string(tried.longer) + " keys";
   if (!(tried.inverse_temperature > 0))
-    return "no inverse temperature holds the " + std::string(held_name(tried.held)) + " " + from + ", by " + rule;
+    return "no inverse temperature holds the " + std::string(held_name(tried.held)) + " " + from + ", by " + rule +
+           ": " + tried.reason;
   const std::string by =
       "the inverse temperature " + short_text(tried.inverse_temperature, 3) + " " + from + ", by " + rule + ",";
   if (!(tried.error <= largest_rule_error)) {
@@ -130,7 +126,7 @@ inline std::string reason_not_held(const TriedTemperature& tried, const std::str
 /// Units     as Advice; gap of the scores times the inverse temperature.
 /// Domain    a head from calibrate_heads and its longer_rows, measured with the gap if there is one; lengths >= 2,
 ///           ascending.
-/// Errors    as holding_temperature.
+/// Errors    std::invalid_argument for a gap that is not that of longer_rows; as holding_temperature.
 /// Accuracy  heads of each kind: tests/calibration/advice.cpp.
 inline Advice advise(const LongerRows& longer, const HeadCalibration& head, const std::vector<std::int64_t>& lengths,
                      std::optional<double> gap = {}) {
@@ -143,6 +139,10 @@ inline Advice advise(const LongerRows& longer, const HeadCalibration& head, cons
   }
   advice.reason = detail::reason_to_leave(longer, head);
   if (!advice.reason.empty()) return advice;
+  if (gap && !(*gap == longer.needle_gap)) {
+    throw_invalid_argument("calibration::advise", "gap is not that of longer_rows", *gap,
+                           short_text(longer.needle_gap, 6));
+  }
   const LongerRowRule& best = longer.rules[longer.best];
   const double largest = detail::sampled_largest_weight(longer);
   const bool is_normal = best.law == LongerRowLaw::normal_scores;
@@ -172,8 +172,15 @@ inline Advice advise(const LongerRows& longer, const HeadCalibration& head, cons
     return advice;
   }
   const HeadScores<double> normal{.score_stddev = head.score_stddev, .gap = gap.value_or(0)};
-  advice.inverse_temperature =
+  const TemperatureRule rule =
       longer_row_temperatures(best.law, best.needles, longer.sample, normal, *advice.held, lengths);
+  const auto holds = [](double inverse_temperature) { return inverse_temperature > 0; };
+  if (std::none_of(rule.inverse_temperature.begin() + 1, rule.inverse_temperature.end(), holds)) {
+    advice.held.reset();
+    advice.reason = rule.reason;
+    return advice;
+  }
+  advice.inverse_temperature = rule.inverse_temperature;
   return advice;
 }
 

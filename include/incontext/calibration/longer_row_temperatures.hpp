@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "incontext/calibration/continued_row.hpp"
 #include "incontext/calibration/held_quantity.hpp"
 #include "incontext/calibration/temperature_rules.hpp"
+#include "incontext/core/contracts.hpp"
 #include "incontext/numerics/solve.hpp"
 
 /// The inverse temperatures that hold a quantity in longer rows, by the rule that predicts a head's longer rows.
@@ -42,6 +44,7 @@ inline double continued_mean(const std::vector<std::vector<double>>& sample, std
 /// Units     target in nats for the entropy, else dimensionless.
 /// Domain    held is the entropy or the largest weight.
 /// Limits    length equal to that at which the target was measured: 1.
+/// Errors    as numerics::root_between.
 /// Accuracy  1e-9 in the quantity: tests/calibration/advice.cpp.
 inline double own_scores_temperature(const std::vector<std::vector<double>>& sample, std::int64_t needles, Held held,
                                      std::int64_t length, double target) {
@@ -64,29 +67,44 @@ inline double own_scores_temperature(const std::vector<std::vector<double>>& sam
 }
 
 /// The inverse temperatures that hold a quantity at the value that it has in rows of the first length at 1, by the law
-/// of normal scores or by a head's own scores; NaN where none does.
+/// of normal scores or by a head's own scores; NaN, with the reason, where none does.
+///
+/// \f[ \beta_i:\quad Q(n_i, \beta_i) = Q(n_1, 1) \f]
 ///
 /// Source    temperature_rules for the law of normal scores, own_scores_temperature for own scores.
-/// Shapes    sample: R rows, each in descending order, of about the first length; lengths: m -> m inverse temperatures
+/// Shapes    sample: R rows, each in descending order; lengths: m -> m inverse temperatures
 /// Units     normal of the scores, inverse temperatures in one over those.
-/// Domain    law is not unchanged_weights; lengths >= 2, ascending; the needle's weight for normal scores alone.
-/// Errors    as holding_temperature.
+/// Domain    law is not unchanged_weights; lengths >= 2, ascending; for own scores, a sample, and not the needle's
+///           weight.
+/// Limits    the first length: 1.
+/// Errors    std::invalid_argument outside the domain of laws and quantities; as holding_temperature.
 /// Accuracy  as its parts: tests/calibration/advice.cpp.
-inline std::vector<double> longer_row_temperatures(LongerRowLaw law, std::int64_t needles,
-                                                   const std::vector<std::vector<double>>& sample,
-                                                   const HeadScores<double>& normal, Held held,
-                                                   const std::vector<std::int64_t>& lengths) {
+inline TemperatureRule longer_row_temperatures(LongerRowLaw law, std::int64_t needles,
+                                               const std::vector<std::vector<double>>& sample,
+                                               const HeadScores<double>& normal, Held held,
+                                               const std::vector<std::int64_t>& lengths) {
+  constexpr auto where = "calibration::longer_row_temperatures";
   if (law == LongerRowLaw::normal_scores) {
     const double target = held_value<double>(held, normal, lengths.front(), 1.0);
-    return detail::exact_rule(held, normal, lengths, target).inverse_temperature;
+    return detail::exact_rule(held, normal, lengths, target);
   }
+  if (law != LongerRowLaw::own_scores) {
+    throw_invalid_argument(where, "law has no inverse temperatures", "unchanged_weights",
+                           "normal_scores or own_scores");
+  }
+  if (held == Held::needle_weight) {
+    throw_invalid_argument(where, "held is not known by own scores", held_name(held), "the entropy or largest weight");
+  }
+  if (sample.empty()) throw_invalid_argument(where, "sample has no rows", 0, "1 or more");
   const double target = detail::continued_mean(sample, needles, held, lengths.front(), 1);
-  std::vector<double> inverse_temperatures;
-  inverse_temperatures.reserve(lengths.size());
+  TemperatureRule rule{.name = "own scores", .inverse_temperature = {}, .value = {}};
   for (const std::int64_t length : lengths) {
-    inverse_temperatures.push_back(own_scores_temperature(sample, needles, held, length, target));
+    rule.inverse_temperature.push_back(own_scores_temperature(sample, needles, held, length, target));
+    if (!(rule.inverse_temperature.back() > 0) && rule.reason.empty()) {
+      rule.reason = "no inverse temperature from 1 to 1024 attains it in rows of " + std::to_string(length) + " scores";
+    }
   }
-  return inverse_temperatures;
+  return rule;
 }
 
 }  // namespace incontext::calibration

@@ -20,6 +20,7 @@
 #include "incontext/calibration/judged_quantity.hpp"
 #include "incontext/calibration/longer_row_temperatures.hpp"
 #include "incontext/calibration/normal_row.hpp"
+#include "incontext/calibration/temperature_rules.hpp"
 
 /// What a head's weights will be in longer rows, predicted in several ways from its shorter rows, and which way is
 /// right.
@@ -48,13 +49,17 @@ struct LongerRowRule {
 ///
 /// The error of the entropy is in nats, that of a weight relative to the shorter rows' weight.
 ///
+/// TriedPlan is another check: by the law of normal scores alone, from quarters of rows.
+///
+/// Source    derived: docs/theory/calibration.md#longer-rows.
 /// Units     inverse_temperature in one over those of the scores, lengths in keys, errors dimensionless.
 struct TriedTemperature {
   Held held;
   double inverse_temperature = std::numeric_limits<double>::quiet_NaN();  ///< NaN where none holds the quantity
   std::int64_t shorter = 0, longer = 0;                                   ///< geometric means of the rows' lengths
-  double error = statistics::Effect::unknown;
-  JudgedQuantity result = {};  ///< the longer rows beside the shorter ones
+  std::string reason = {};                                                ///< why there is none
+  double error = statistics::Effect::unknown;                             ///< how much the longer rows missed it
+  JudgedQuantity result = {};                                             ///< the longer rows beside the shorter ones
 };
 
 /// Predictions of a head's longer half of rows from its shorter rows, and its longer rows themselves.
@@ -66,6 +71,7 @@ struct LongerRows {
   std::size_t next = 0;                   ///< of the others, the one with the least error in that half
   bool rows_grow = false;                 ///< whether the shorter rows are those of earlier queries, not cut ones
   std::vector<std::vector<double>> sample = {};  ///< at most 64 of the longer rows, each in descending order
+  double needle_gap = 0;                         ///< of the needle that was tried, 0 for none
   std::vector<TriedTemperature> tried = {};  ///< of the best rule, for each quantity; none if it is unchanged weights
 };
 
@@ -134,8 +140,9 @@ inline statistics::Agreement longer_row_agreement(const std::vector<LongerRowGro
 inline std::vector<TriedTemperature> tried_temperatures(std::span<const ScoreArray> prompts,
                                                         const MeasurementOptions& options, const LongerRowGroups& read,
                                                         const LongerRowRule& best) {
-  double log_short = 0, log_long = 0, variance = 0, groups = 0;
-  for (std::size_t g = 1; g < read.groups.size(); g += 2, ++groups) {
+  const auto groups = static_cast<double>(read.groups.size() / 2);
+  double log_short = 0, log_long = 0, variance = 0;
+  for (std::size_t g = 1; g < read.groups.size(); g += 2) {
     log_short += read.groups[g].log_short;
     log_long += read.groups[g].log_long;
     variance += read.groups[g].variance;
@@ -150,8 +157,11 @@ inline std::vector<TriedTemperature> tried_temperatures(std::span<const ScoreArr
   std::vector<std::pair<std::string, statistics::Agreement>> measured;
   for (const Held held : quantities) {
     TriedTemperature one{.held = held, .shorter = shorter, .longer = longer};
-    one.inverse_temperature =
-        longer_row_temperatures(best.law, best.needles, read.short_sample, normal, held, {shorter, longer})[1];
+    const std::int64_t planted = held == Held::needle_weight ? 1 : 0;
+    const TemperatureRule rule = longer_row_temperatures(best.law, best.needles, read.short_sample, normal, held,
+                                                         {shorter + planted, longer + planted});
+    one.inverse_temperature = rule.inverse_temperature[1];
+    one.reason = rule.reason;
     tried.push_back(one);
     if (!(one.inverse_temperature > 0)) continue;
     const HeldMeans means = held_means(prompts, options, read, held, one.inverse_temperature);
@@ -174,6 +184,12 @@ inline std::vector<TriedTemperature> tried_temperatures(std::span<const ScoreArr
 /// Units     as LongerRowRule::error.
 inline constexpr double least_better = 0.01;
 
+/// A rule that misses the weights of longer rows by more than this is no ground for a temperature, and a temperature
+/// that misses what it is to hold by more is none for others.
+///
+/// Units     as LongerRowRule::error.
+inline constexpr double largest_rule_error = 0.1;
+
 /// Predicts the longer half of a head's rows from its shorter rows by every rule. Every second group of rows chooses
 /// the rule, and the others judge it. Chosen is the simplest rule, the first in their order, whose error is not larger
 /// than the least by more than its standard error (the one-standard-error rule), or by least_better.
@@ -184,8 +200,10 @@ inline constexpr double least_better = 0.01;
 /// that see a quarter to a half of its keys; where there are none, as without a causal mask, they are the first halves
 /// of the longer rows. A group is a prompt, or, if there is one prompt, a batch of rows of similar length.
 ///
-/// The inverse temperatures that the best rule finds from the shorter rows are tried on the longer ones, for the needle
-/// if the options have its gap and the best rule is the law of normal scores.
+/// The inverse temperatures that the best rule finds from the shorter rows are tried on the longer ones if the rule's
+/// error is at most largest_rule_error; for the needle if the options have its gap and the rule is the law of normal
+/// scores. One inverse temperature is tried for all prompts: of prompts of very different lengths, misses of both signs
+/// may cancel.
 ///
 /// Source    derived: docs/theory/calibration.md#longer-rows; Breiman et al., Classification and Regression Trees
 ///           (1984) section 3.4.3 for the one-standard-error rule.
@@ -193,13 +211,14 @@ inline constexpr double least_better = 0.01;
 /// Units     as LongerRows; the options' inverse temperature multiplies the scores.
 /// Domain    a head that measure_heads accepts, whose scores vary.
 /// Limits    fewer than eight groups: no rules.
-/// Errors    numerics::QuadratureError.
+/// Errors    numerics::QuadratureError; std::domain_error as the laws of normal rows.
 /// Accuracy  heads that are made by each rule choose it: tests/calibration/longer_rows.cpp.
 inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const MeasurementOptions& options = {}) {
   constexpr std::size_t least_groups = 8;
   detail::LongerRowGroups read = detail::longer_row_groups(prompts, options);
   const std::vector<detail::LongerRowGroup>& groups = read.groups;
-  LongerRows result{.rows_grow = read.plan.rows_grow, .sample = std::move(read.sample)};
+  LongerRows result{
+      .rows_grow = read.plan.rows_grow, .sample = std::move(read.sample), .needle_gap = options.needle_gap};
   if (groups.size() < least_groups) return result;
   const auto add_rule = [&](std::string name, LongerRowLaw law, std::int64_t needles,
                             const std::vector<RowWeights>& predicted) {
@@ -245,7 +264,8 @@ inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const Measure
   const double enough = rules[order[0]].choice_error + std::max(rules[order[0]].choice_noise, least_better);
   while (result.best + 1 < rules.size() && !(rules[result.best].choice_error <= enough)) ++result.best;
   result.next = order[result.best == order[0] ? 1 : 0];
-  if (rules[result.best].law != LongerRowLaw::unchanged_weights) {
+  if (const auto& best = rules[result.best];
+      best.law != LongerRowLaw::unchanged_weights && best.error <= largest_rule_error) {
     result.tried = detail::tried_temperatures(prompts, options, read, rules[result.best]);
   }
   return result;

@@ -114,7 +114,7 @@ namespace detail {
 /// The inverse temperatures that hold the quantity at `target`; NaN, with the reason, where there is none.
 inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, const std::vector<std::int64_t>& lengths,
                                   double target) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), rounding = 1e-9;
   TemperatureRule exact{.name = "exact", .inverse_temperature = {}, .value = {}};
   for (const std::int64_t n : lengths) {
     HeldTemperature<double> solved{nan, nan, false};
@@ -124,8 +124,10 @@ inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, c
     if (held == Held::needle_weight && target <= equal_weight) {
       reason = "the needle's weight at inverse temperature 1, " + short_text(target, 3) + ", is not above " +
                short_text(equal_weight, 3) + ", which equal weights have in rows of " + std::to_string(n) + " scores";
-    } else if (held == Held::entropy ? target <= 0 : 1 <= target) {
+    } else if (held == Held::entropy ? target <= rounding : 1 - rounding <= target) {
       reason = "at inverse temperature 1 one key has all of the weight, to rounding";
+    } else if (held == Held::entropy ? std::log(static_cast<double>(n)) <= target : target <= equal_weight) {
+      reason = "at inverse temperature 1 the weights are equal, to rounding";
     } else {
       solved = holding_temperature<double>(held, scores, n, target);
     }

@@ -71,12 +71,18 @@ struct LongerRowPlan {
   std::size_t groups = 0;
 };
 
-/// At most 64 of `count` things, evenly.
+/// At most 64 of `count` rows, one of each 64th part. Its place within the part moves by the golden ratio: a fixed one
+/// would be the same query of every prompt, and so the same length.
 inline std::vector<std::int64_t> sampled_of(std::int64_t count) {
   constexpr std::int64_t most_sampled = 64;
+  constexpr double golden = 0.618033988749895;
+  const std::int64_t parts = std::min(count, most_sampled);
   std::vector<std::int64_t> chosen;
-  for (std::int64_t i = 0; i < std::min(count, most_sampled); ++i) {
-    chosen.push_back(i * count / std::min(count, most_sampled));
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const std::int64_t first = i * count / parts, last = (i + 1) * count / parts;
+    const double place = golden * static_cast<double>(i + 1);
+    chosen.push_back(first +
+                     static_cast<std::int64_t>((place - std::floor(place)) * static_cast<double>(last - first)));
   }
   return chosen;
 }
@@ -190,9 +196,9 @@ inline LongerRowGroups longer_row_groups(std::span<const ScoreArray> prompts, co
     lengths[prompt].push_back(static_cast<std::int64_t>(row.size()));
   });
   LongerRowGroups result{.plan = longer_row_plan(lengths)};
-  const LongerRowPlan& plan = result.plan;
   // lengths first, which say how much longer a group's rows become
   result.groups = counted_groups(result.plan, lengths);
+  const LongerRowPlan& plan = result.plan;
   std::vector<LongerRowGroup>& groups = result.groups;
   std::int64_t long_rows = 0, short_rows = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
