@@ -1,7 +1,7 @@
 // Stands in for libcudart, with the GPUs of machine.hpp: the functions that this project's programs call, and no
 // other, so that a program that calls another does not link. A kernel runs on a thread of its own, so that a launch
-// returns before it ends, as on a GPU; only one GPU at a time runs. All kernels are on the default stream: another stream
-// has nothing to wait for but copies to variables, which are done when they return. In the environment,
+// returns before it ends, as on a GPU; only one GPU at a time runs. All kernels are on the default stream: another
+// stream has nothing to wait for but copies to variables, which are done when they return. In the environment,
 //   PTX_DEVICES=COUNT      is the number of GPUs, 1 if it is not set, and 0 if CUDA_VISIBLE_DEVICES is empty;
 //   PTX_MEMORY=BYTES       is the memory of each, 1 GiB if it is not set;
 //   PTX_FAIL=N[+][:GPU]    lets call number N fail, of those that may fail, and N+ every call from there on, as if the

@@ -173,7 +173,8 @@ def approximation(name, a, t):
             return bits_of(-INFINITY if a == 0 else a, t)
         return near(math.log2(a), t, 2.0 ** -22, 2.0 ** -22)
     if name.startswith(("sin", "cos")):  # within 2 pi; the manual bounds it less beyond
-        return NAN if math.isinf(a) else near(math.sin(a) if name.startswith("sin") else math.cos(a), t, 0, 2.0 ** -20.5)
+        function = math.sin if name.startswith("sin") else math.cos
+        return NAN if math.isinf(a) else near(function(a), t, 0, 2.0 ** -20.5)
     if a == 0 or math.isinf(a):  # rcp
         return bits_of(math.copysign(INFINITY if a == 0 else 0.0, a), t)
     if t == "f32":

@@ -1,7 +1,7 @@
-// Ctrl-C reaches the kernels of every source file of a program, each of which has a gpu_stop of its own on every GPU. What
-// kernels read is tried on a GPU or on the emulator of tests/gpu/ptx; elsewhere only that the setters of both files are
-// known. With the argument `wrong-gpu`, a kernel on the second GPU writes to the memory of the first, which the emulator
-// must refuse.
+// Ctrl-C reaches the kernels of every source file of a program, each of which has a gpu_stop of its own on every GPU.
+// What kernels read is tried on a GPU or on the emulator of tests/gpu/ptx; elsewhere only that the setters of both
+// files are known. With the argument `wrong-gpu`, a kernel on the second GPU writes to the memory of the first, which
+// the emulator must refuse.
 #include <cstdio>
 #include <incontext/simulate/engine/cuda.hpp>
 

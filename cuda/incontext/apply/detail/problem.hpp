@@ -41,8 +41,8 @@ INCONTEXT_HD void load_queries(const Team& team, MatrixView<const T> queries, st
 }
 
 /// Writes the outputs of the batch of queries from `first` on. The output of lane l is its weighted sum of values,
-/// whose component e is sums[e * lanes + l], divided by the lane's normalizer. It waits, because the next batch writes to
-/// the same slot.
+/// whose component e is sums[e * lanes + l], divided by the lane's normalizer. It waits, because the next batch writes
+/// to the same slot.
 template <class Team, class T>
 INCONTEXT_HD void write_outputs(const Team& team, const Problem<T>& problem, std::int64_t first, const T* sums,
                                 const T* normalizer) {
@@ -59,8 +59,8 @@ INCONTEXT_HD void fill(const Team& team, T* numbers, std::int64_t count, const T
   team.for_each(1, count, [&](std::int64_t, std::int64_t i) { numbers[i] = value; });
 }
 
-/// Writes the packs f(0), f(1), ... of each thread's lanes to an array with one number per lane, which the team may read
-/// after the next wait.
+/// Writes the packs f(0), f(1), ... of each thread's lanes to an array with one number per lane, which the team may
+/// read after the next wait.
 template <class Team, class T, class Function>
 INCONTEXT_HD void write_packs(const Team& team, T* lanes, const Function& f) {
   for (int p = 0; p < Team::packs; ++p) {
