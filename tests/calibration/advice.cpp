@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 
 using namespace incontext::calibration;
+using incontext::testing::arrays_of;
 using incontext::testing::Head;
 using incontext::testing::head_of;
 
@@ -85,12 +86,6 @@ std::vector<Head> prompts_of_widths(std::int64_t length, double spread, std::uin
     }));
   }
   return heads;
-}
-
-std::vector<ScoreArray> arrays_of(const std::vector<Head>& heads) {
-  std::vector<ScoreArray> arrays;
-  for (const Head& head : heads) arrays.push_back(head.array());
-  return arrays;
 }
 
 /// The mean entropy of the last quarter of the rows.

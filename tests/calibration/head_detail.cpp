@@ -9,6 +9,7 @@
 
 using namespace incontext::calibration;
 using incontext::statistics::Verdict;
+using incontext::testing::arrays_of;
 using incontext::testing::needle_head;
 using incontext::testing::normal_head;
 
@@ -94,12 +95,6 @@ struct PromptLaw {
     return all;
   }
 };
-
-std::vector<ScoreArray> arrays_of(const std::vector<incontext::testing::Head>& prompts) {
-  std::vector<ScoreArray> arrays;
-  for (const auto& one : prompts) arrays.push_back(one.array());
-  return arrays;
-}
 
 }  // namespace
 

@@ -34,6 +34,12 @@ Head head_of(std::int64_t queries, std::int64_t keys, const Score& score) {
   return head;
 }
 
+inline std::vector<calibration::ScoreArray> arrays_of(const std::vector<Head>& prompts) {
+  std::vector<calibration::ScoreArray> arrays;
+  for (const Head& one : prompts) arrays.push_back(one.array());
+  return arrays;
+}
+
 inline Head normal_head(std::int64_t queries, std::int64_t keys, double stddev, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
   std::normal_distribution<double> normal(0.25, stddev);
