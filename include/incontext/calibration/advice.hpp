@@ -83,8 +83,8 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
            statistics::percent_text(best.error);
   }
   for (const auto* one : {&best.entropy, &best.largest_weight}) {
-    const auto reason = reason_not_known(*one, one == &best.entropy, statistics::coarsest_resolution,
-                                         "the best rule, " + best.name + ",", head);
+    auto reason = reason_not_known(*one, one == &best.entropy, statistics::coarsest_resolution,
+                                   "the best rule, " + best.name + ",", head);
     if (!reason.empty()) return reason;
   }
   if (best.law == LongerRowLaw::unchanged_weights) return "its weights do not change when rows become longer";

@@ -140,7 +140,8 @@ inline statistics::Agreement longer_row_agreement(const std::vector<LongerRowGro
 inline std::vector<TriedTemperature> tried_temperatures(std::span<const ScoreArray> prompts,
                                                         const MeasurementOptions& options, const LongerRowGroups& read,
                                                         const LongerRowRule& best) {
-  const auto groups = static_cast<double>(read.groups.size() / 2);
+  const std::size_t judging = read.groups.size() / 2;
+  const auto groups = static_cast<double>(judging);
   double log_short = 0, log_long = 0, variance = 0;
   for (std::size_t g = 1; g < read.groups.size(); g += 2) {
     log_short += read.groups[g].log_short;

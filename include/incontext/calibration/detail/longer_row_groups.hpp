@@ -78,6 +78,7 @@ inline std::vector<std::int64_t> sampled_of(std::int64_t count) {
   constexpr double golden = 0.618033988749895;
   const std::int64_t parts = std::min(count, most_sampled);
   std::vector<std::int64_t> chosen;
+  chosen.reserve(static_cast<std::size_t>(parts));
   for (std::int64_t i = 0; i < parts; ++i) {
     const std::int64_t first = i * count / parts, last = (i + 1) * count / parts;
     const double place = golden * static_cast<double>(i + 1);
@@ -154,6 +155,7 @@ inline std::vector<LongerRowGroup> counted_groups(LongerRowPlan& plan,
   }
   const auto is_incomplete = [](const LongerRowGroup& group) { return group.short_rows == 0 || group.long_rows == 0; };
   std::vector<std::int64_t> number;
+  number.reserve(groups.size());
   for (std::int64_t complete = 0; const LongerRowGroup& group : groups) {
     number.push_back(is_incomplete(group) ? LongerRowPlan::none : complete++);
   }
