@@ -2,6 +2,10 @@
 // call to its estimates. A line per measurement: name, size, seconds (the least of five), per second, of what. Exits 1 if
 // an answer is wrong, 77 without a GPU. With the argument N all is run once, with an N-th of the trials: a rehearsal.
 
+#include <incontext/apply/attention.hpp>
+#include <incontext/apply/attention_gradient.hpp>
+#include <incontext/apply/rows.hpp>
+#include <incontext/scoring/softmax.hpp>
 #include <incontext/simulate/classification/classification_grid.hpp>
 #include <incontext/simulate/regression/reduced_softmax_error.hpp>
 #include <incontext/simulate/regression/regression_error.hpp>
@@ -107,6 +111,29 @@ void measure_sampler(const char* name, int per_block, const MakeSampler& make) {
   require(std::abs(sum / normals - 1) <= 5 * std::sqrt(2 / normals) + 1e-6, name);
 }
 
+using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Maps of matrices in the host's memory, with the copies to the GPU and back.
+void measure_maps() {
+  const Eigen::Index length = share == 1 ? 4096 : 64, width = 64;
+  const apply::Options options{.device = simulate::Device::cuda};
+  const double scores = static_cast<double>(length) * static_cast<double>(length);
+  const Matrix queries = Matrix::Random(length, width), keys = Matrix::Random(length, width);
+  const Matrix values = Matrix::Ones(length, width);
+  Matrix matrix = Matrix::Random(length, length), weights(length, length), out(length, width);
+  Matrix to_queries(length, width), to_keys(length, width), to_values(length, width);
+  const scoring::Softmax<float> softmax{8};
+  measure("softmax of rows", length, scores, "scores", [&] { apply::weights(softmax, matrix, weights, options); });
+  require(std::abs(weights.sum() / static_cast<float>(length) - 1) < 1e-4f, "softmax of rows");
+  measure("attention of 64 components", length, scores, "scores",
+          [&] { apply::attend(softmax, queries, keys, values, out, options); });
+  require((out - values).cwiseAbs().maxCoeff() < 1e-4f, "attention");
+  measure("attention, backward", length, scores, "scores", [&] {
+    apply::attention_gradient(softmax, queries, keys, values, out, {to_queries, to_keys, to_values}, options);
+  });
+  require(to_queries.cwiseAbs().maxCoeff() < 1e-3f, "attention, backward");  // values are all the same
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -177,5 +204,6 @@ int main(int count, char** arguments) {
       require(found.run.trials == trials, "score rows");
     });
   }
+  measure_maps();
   return wrong;
 }

@@ -1,10 +1,12 @@
-"""PyTorch's side of bench/gpu/throughput.cu on the same GPU: the literal trial and rows of scores, in float.
+"""PyTorch's side of bench/gpu/throughput.cu on the same GPU: the literal trial, rows of scores and maps, in float.
 
-The literal trial is that of bench/peers/torch_peer.py at one temperature, and softmax at eight.
+The literal trial is that of bench/peers/torch_peer.py at one temperature, and softmax at eight. Maps of matrices are
+timed with their copies from the host's memory and back, as ours, and without them.
 """
 
 import pathlib
 import sys
+import time
 
 import torch
 
@@ -64,5 +66,46 @@ def seconds_of(work, batch):
     return start.elapsed_time(end) / 1000
 
 
+def softmax_of_rows(scores):
+    return [torch.softmax(scores, 1)]
+
+
+def attention(queries, keys, values):
+    batched = (matrix[None, None] for matrix in (queries, keys, values))
+    return [torch.nn.functional.scaled_dot_product_attention(*batched)[0, 0]]
+
+
+@torch.enable_grad()
+def attention_backward(queries, keys, values):
+    inputs = [matrix.detach().requires_grad_() for matrix in (queries, keys, values)]
+    out = attention(*inputs)[0]
+    return torch.autograd.grad(out, inputs, out.detach())
+
+
+def print_maps(length=4096, width=64):
+    """A line per map, with the copies and without, by the wall clock: the least of five after the first."""
+    layer = [torch.randn(length, width) for _ in range(3)]
+    for name, work, inputs in (
+        ("softmax of rows", softmax_of_rows, [torch.randn(length, length)]),
+        ("attention of 64 components", attention, layer),
+        ("attention, backward", attention_backward, layer),
+    ):
+        there = [matrix.to(DEVICE) for matrix in inputs]
+        for what, call in (
+            ("", lambda: [result.cpu() for result in work(*(matrix.to(DEVICE) for matrix in inputs))]),
+            (", no copies", lambda: work(*there)),
+        ):
+            times = []
+            for _ in range(6):
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+                call()
+                torch.cuda.synchronize()
+                times.append(time.perf_counter() - start)
+            least = min(times[1:])
+            print(f"PyTorch {name}{what},{length},{least:.6g},{length**2 / least:.6g},scores", flush=True)
+
+
 if __name__ == "__main__":
     print_throughput(f"PyTorch {torch.__version__}", dict(zip(GPU_WORKS, (approximate, softmax, score_rows))), seconds_of)
+    print_maps()

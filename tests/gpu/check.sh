@@ -68,6 +68,13 @@ good; expect 0 passed
 grep -q bits-waves.log <<<"$(tar -tzf "$work/out/gpu-check.tgz")" || { echo "FAILED: no log in the archive"; exit 1; }
 good; PATH=/usr/bin:/bin expect 0 '\| racecheck(-bits)? \| (skipped: no compute-sanitizer|passed|FAILED)' tools
 [ -f "$work/out/gpu-check-tools.tgz" ] || { echo "FAILED: no archive of the tools"; exit 1; }
+mkdir "$work/tools"
+for text in '==PROF== Profiling "trial"' '==WARNING== No kernels were profiled.'; do
+  printf '%s\n' '#!/bin/bash' "echo '$text'" >"$work/tools/ncu" && chmod +x "$work/tools/ncu"
+  verdict=passed
+  [[ $text == *PROF* ]] || verdict='FAILED .*No kernels were profiled'
+  good; PATH=$work/tools:/usr/bin:/bin expect 0 "ncu-literal \\| $verdict" tools
+done
 good; expect 2 'run or run tools' other
 good; program gpu_probe 'echo "skipped: no GPU"' 'exit 77'; expect 1 '^no GPU: skipped: no GPU'
 if [ -n "${1:-}" ]; then

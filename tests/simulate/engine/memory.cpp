@@ -68,6 +68,18 @@ TEST_CASE("a size that no address reaches is refused, and does not wrap around t
   CHECK(memory.granted == std::size_t{1} << 40);
 }
 
+TEST_CASE("memory of a GPU that an index of 32 bits does not reach is refused") {
+  constexpr std::int64_t bytes = std::int64_t{1} << 32;
+  const auto granted = [](std::int64_t units, std::int64_t per_unit) {
+    GrantedMemory memory;
+    return testing::message_of([&] { make_room("here", memory, {units, per_unit, "units", "the width"}); }).empty();
+  };
+  CHECK(granted(bytes / 8 - 1, 2));
+  CHECK_FALSE(granted(bytes / 8, 2));
+  CHECK(granted(2, bytes - 1));
+  CHECK_FALSE(granted(2, bytes));
+}
+
 TEST_CASE("sizes are written in the units of their magnitude") {
   CHECK(bytes_text(12) == "12 bytes");
   CHECK(bytes_text(1536) == "1.54 kB");

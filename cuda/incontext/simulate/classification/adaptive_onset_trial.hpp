@@ -48,7 +48,7 @@ struct AdaptiveOnsetTrial {
     task.draw(trials, context);
     sum_by_class(context, scores, votes, squares);
     const Lanes<T, W>& label = task.query_label(context);
-    for (int i = 0; i < size && !stop_requested(); ++i) {
+    for (int i = 0; i < size && !stop_requested_at(i); ++i) {
       const auto outcome = detail::VotedPrediction<T>{task}.predict(votes, rates[i], label, logits, probabilities);
       const auto less_label = [&](LaneArray<T, W> numbers) {
         Lanes<T, W> mean = dot(probabilities, numbers, k);
@@ -71,7 +71,7 @@ struct AdaptiveOnsetTrial {
     const std::int64_t n = task.context_length;
     const T share = T(1) / static_cast<T>(n);
     Lanes<T, W> mean(T(0));
-    for (std::int64_t j = 0; j < n && !stop_requested(); ++j) {
+    for (std::int64_t j = 0; j < n && !stop_requested_at(j); ++j) {
       scores[j] = dot(task.point(context, j), task.query(context), task.dimension);
       add_scaled(mean, share, scores[j]);
     }

@@ -82,7 +82,7 @@ struct ClassificationGridTrial {
     const auto row_votes = own.take(task.classes), behind = own;
     votes().vote(context, votes().state(context.after(task.rows())), rows[row].rule, rows[row].kappa, row_votes);
     const Lanes<T, W> gap = order(row_votes, rows[row].scale, task.query_label(context), behind, is_right);
-    for (int j = 0; j < range.count && !stop_requested(); ++j) lose(behind, gains[range.first + j], gap, loss[j]);
+    for (int j = 0; j < range.count && !stop_requested_at(j); ++j) lose(behind, gains[range.first + j], gap, loss[j]);
   }
 
  private:

@@ -60,7 +60,7 @@ struct ContextVotes {
   template <int W>
   INCONTEXT_HD void start(LaneArray<T, W> context, const State<W>& state) const {
     const auto query = task.query(context);
-    for (std::int64_t j = 0; j < task.context_length && !stop_requested(); ++j) {
+    for (std::int64_t j = 0; j < task.context_length && !stop_requested_at(j); ++j) {
       state.scores[j] = dot(task.point(context, j), query, task.dimension);
       state.largest = j == 0 ? state.scores[j] : max(state.largest, state.scores[j]);
       state.least = j == 0 ? state.scores[j] : min(state.least, state.scores[j]);
@@ -156,7 +156,7 @@ struct ContextVotes {
     const int d = task.dimension, k = task.classes;
     const auto query = task.query(context);
     fill(state.derivative, std::int64_t{k} * d, T(0));
-    for (std::int64_t j = 0; j < task.context_length && !stop_requested(); ++j) {
+    for (std::int64_t j = 0; j < task.context_length && !stop_requested_at(j); ++j) {
       const auto point = task.point(context, j);
       for (int i = 0; i < d; ++i) {
         if (rule == ClassificationRule::linear) {

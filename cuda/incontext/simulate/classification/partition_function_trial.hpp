@@ -48,7 +48,7 @@ struct PartitionFunctionTrial {
     const auto context = scratch.take(task.rows()), scores = scratch.take(task.context_length), counts = scratch;
     task.draw(trials, context);
     Lanes<T, W> largest(T(0));
-    for (std::int64_t j = 0; j < task.context_length && !stop_requested(); ++j) {
+    for (std::int64_t j = 0; j < task.context_length && !stop_requested_at(j); ++j) {
       scores[j] = dot(task.point(context, j), task.query(context), task.dimension);
       largest = j == 0 ? scores[j] : max(largest, scores[j]);
     }

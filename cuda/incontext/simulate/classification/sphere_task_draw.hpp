@@ -125,7 +125,7 @@ struct SphereTaskDraw {
   INCONTEXT_HD void draw_independently(random::Trials<W> trials, LaneArray<T, W> scratch) const {
     const random::LaneStream stream(trials, SphereStream::proposals);
     const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
-    for (std::int64_t j = 0; j <= context_length && !stop_requested(); ++j) {  // the last is the query
+    for (std::int64_t j = 0; j <= context_length && !stop_requested_at(j); ++j) {  // the last is the query
       const auto drawn = point(scratch, j);
       draw_sphere_point(drawn, stream, static_cast<std::uint32_t>(j) * blocks, dimension);
       scratch[j < context_length ? labels_row() + j : label_row()] =
@@ -138,7 +138,7 @@ struct SphereTaskDraw {
     std::uint32_t index = 0;
     for (int c = 0; c < classes; ++c) {
       for (int lane = 0; lane < W; ++lane) set_wedge(scratch, lane, c);
-      for (std::int64_t j = 0; j < class_size() && !stop_requested(); ++j, ++index) {
+      for (std::int64_t j = 0; j < class_size() && !stop_requested_at(j); ++j, ++index) {
         detail::draw_in_wedge(point(scratch, index), stream, index, wedge(scratch), dimension);
       }
     }
@@ -152,7 +152,7 @@ struct SphereTaskDraw {
     const std::uint32_t blocks = random::sphere_blocks<T>(dimension);
     const auto candidate = scratch.after(candidate_row());
     fill(scratch.after(counts_row()), classes, T(0));
-    for (std::int64_t j = 0; j < context_length && !stop_requested(); ++j) {
+    for (std::int64_t j = 0; j < context_length && !stop_requested_at(j); ++j) {
       draw_sphere_point(candidate, stream, static_cast<std::uint32_t>(j) * blocks, dimension);
       const Lanes<T, W> nearest = detail::find_nearest(prototypes(scratch), classes, candidate, dimension);
       for (int lane = 0; lane < W; ++lane) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
 
 #include "incontext/core/host_device.hpp"
 
@@ -47,7 +48,7 @@ class __attribute__((visibility("default"))) InterruptGuard {
 /// of a trial that can take more than a tenth of a second calls it, at most once per few hundred operations: on a GPU
 /// it reads the memory that all multiprocessors share.
 ///
-///     for (std::int64_t j = 0; j < tokens && !simulate::stop_requested(); ++j) sum += row[j];
+///     for (std::int64_t j = 0; j < tokens && !simulate::stop_requested_at(j); ++j) sum += row[j];
 ///
 /// Runs on   host and device
 INCONTEXT_HD inline bool stop_requested() {
@@ -55,6 +56,18 @@ INCONTEXT_HD inline bool stop_requested() {
   return detail::gpu_stop != 0;
 #else
   return InterruptGuard::requested();
+#endif
+}
+
+/// The same for a loop of short steps: a GPU looks before every 64th, because it waits for the answer as long as for a
+/// few hundred operations.
+///
+/// Runs on   host and device
+INCONTEXT_HD inline bool stop_requested_at([[maybe_unused]] std::int64_t step) {
+#if defined(__CUDA_ARCH__)
+  return (step & 63) == 0 && stop_requested();
+#else
+  return stop_requested();
 #endif
 }
 

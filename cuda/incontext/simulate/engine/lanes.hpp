@@ -12,6 +12,22 @@
 /// The vocabulary in which trials are written: arrays of Lanes in memory, and the vector algebra on them.
 namespace incontext::simulate {
 
+/// Goes through an array of Lanes from one element to the next, for the loops in which a trial spends its time: the
+/// address is one sum, and no product.
+///
+/// Runs on   host and device
+template <class T, int W>
+struct LaneIterator {
+  T* at;
+  std::int64_t stride;
+
+  INCONTEXT_HD Lanes<T, W>& operator*() const { return reinterpret_cast<Lanes<T, W>&>(*at); }
+  INCONTEXT_HD LaneIterator& operator++() {
+    at += stride;
+    return *this;
+  }
+};
+
 /// An array of Lanes in memory: a trial's working memory, a vector in it, or the values that the trial writes.
 ///
 ///     const auto query = scratch.take(d), keyed_query = scratch.take(d);   // two vectors of the working memory
@@ -25,13 +41,22 @@ struct LaneArray {
                         // threads come first, then all second ones, so that neighboring threads read neighboring memory
 
   INCONTEXT_HD Lanes<T, W>& operator[](std::int64_t i) const {
+#if defined(__CUDA_ARCH__)
+    // One instruction, where a product of numbers of 64 bits takes several. make_room refuses memory for which 32 bits
+    // are too few.
+    const auto bytes = std::uint64_t{static_cast<std::uint32_t>(i)} * static_cast<std::uint32_t>(stride * sizeof(T));
+    return reinterpret_cast<Lanes<T, W>&>(*reinterpret_cast<T*>(reinterpret_cast<char*>(base) + bytes));
+#else
     return reinterpret_cast<Lanes<T, W>&>(base[i * stride]);
+#endif
   }
   template <class Name>
     requires std::is_enum_v<Name>
   INCONTEXT_HD Lanes<T, W>& operator[](Name variable) const {
     return (*this)[static_cast<std::int64_t>(variable)];
   }
+
+  INCONTEXT_HD LaneIterator<T, W> begin() const { return {base, stride}; }
 
   /// The array from element `size` on.
   INCONTEXT_HD LaneArray after(std::int64_t size) const { return {base + size * stride, stride}; }
@@ -44,6 +69,20 @@ struct LaneArray {
   }
 };
 
+/// Adds factor x to y, and leaves y as it is where the factor is 0: a lane's x may then be infinite. One thread of a GPU
+/// computes both and chooses, which takes less than a branch.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void add_nonzero(Lanes<T, W>& y, T factor, const Lanes<T, W>& x) {
+  if constexpr (W == 1) {
+    const T sum = y[0] + factor * x[0];
+    y[0] = factor != T(0) ? sum : y[0];
+  } else {
+    if (factor != T(0)) add_scaled(y, factor, x);
+  }
+}
+
 /// Sets the first `size` elements of x to `value`.
 ///
 /// Runs on   host and device
@@ -52,49 +91,47 @@ INCONTEXT_HD void fill(LaneArray<T, W> x, std::int64_t size, T value) {
   for (std::int64_t i = 0; i < size; ++i) x[i] = value;
 }
 
-/// Computes y = A x for a square matrix A, stored row by row. Entries that are 0 are skipped, so a diagonal matrix
-/// costs one product per row.
-///
-/// Runs on   host and device
-template <class T, int W>
-INCONTEXT_HD void multiply(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
-  for (int i = 0; i < dimension && !stop_requested_on_host(); ++i) {
-    y[i] = T(0);
-    for (int j = 0; j < dimension; ++j) {
-      if (matrix[i * dimension + j] != T(0)) add_scaled(y[i], matrix[i * dimension + j], x[j]);
-    }
-  }
-}
-
-/// Computes y = A^T x for a square matrix A, stored row by row. Entries that are 0 are skipped.
-///
-/// Runs on   host and device
-template <class T, int W>
-INCONTEXT_HD void multiply_transposed(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
-  for (int i = 0; i < dimension && !stop_requested_on_host(); ++i) {
-    y[i] = T(0);
-    for (int j = 0; j < dimension; ++j) {
-      if (matrix[j * dimension + i] != T(0)) add_scaled(y[i], matrix[j * dimension + i], x[j]);
-    }
-  }
-}
-
 /// Adds the inner product x . y to `sum`.
 ///
 /// Runs on   host and device
 template <class T, int W>
 INCONTEXT_HD void add_dot(Lanes<T, W>& sum, LaneArray<T, W> x, LaneArray<T, W> y, int dimension) {
+  INCONTEXT_UNROLL_4_ON_GPU
   for (int i = 0; i < dimension; ++i) add_product(sum, x[i], y[i]);
 }
 
-/// Adds the inner product a . x to `sum`, for a vector a that is the same in all trials. Entries that are 0 are
-/// skipped.
+/// Adds the inner product a . x to `sum`, for a vector a that is the same in all trials, whose entries are `step`
+/// numbers apart. Entries that are 0 are skipped.
 ///
 /// Runs on   host and device
 template <class T, int W>
-INCONTEXT_HD void add_dot(Lanes<T, W>& sum, const T* a, LaneArray<T, W> x, int dimension) {
-  for (int i = 0; i < dimension; ++i) {
-    if (a[i] != T(0)) add_scaled(sum, a[i], x[i]);
+INCONTEXT_HD void add_dot(Lanes<T, W>& sum, const T* a, LaneArray<T, W> x, int dimension, std::int64_t step = 1) {
+  INCONTEXT_UNROLL_4_ON_GPU
+  for (int i = 0; i < dimension; ++i, a += step) add_nonzero(sum, *a, x[i]);
+}
+
+/// Computes y = A x for a square matrix A, stored row by row; y is not x. Entries that are 0 are skipped, so a diagonal
+/// matrix costs one product per row.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void multiply(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
+  for (int i = 0; i < dimension && !stop_requested_on_host(); ++i) {
+    Lanes<T, W> sum(T(0));
+    add_dot(sum, matrix + i * dimension, x, dimension);
+    y[i] = sum;
+  }
+}
+
+/// Computes y = A^T x for a square matrix A, stored row by row; y is not x. Entries that are 0 are skipped.
+///
+/// Runs on   host and device
+template <class T, int W>
+INCONTEXT_HD void multiply_transposed(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
+  for (int i = 0; i < dimension && !stop_requested_on_host(); ++i) {
+    Lanes<T, W> sum(T(0));
+    add_dot(sum, matrix + i, x, dimension, dimension);
+    y[i] = sum;
   }
 }
 
@@ -131,14 +168,18 @@ INCONTEXT_HD void draw_gaussian(LaneArray<T, W> x, const random::LaneStream<W>& 
                                 int dimension) {
   constexpr int per_block = random::normals_per_block<T>;
   Lanes<T, W> normal[per_block];
+  INCONTEXT_UNROLL_4_ON_GPU
   for (int i = 0; i < dimension; ++i) x[i] = mean[i];
   for (int first = 0; first < dimension && !stop_requested_on_host(); first += per_block) {
     random::normals(stream, static_cast<std::uint32_t>(first / per_block), normal);
-    for (int k = 0; k < per_block && first + k < dimension; ++k) {
-      for (int i = 0; i < dimension; ++i) {
-        const T entry = factor[i * dimension + first + k];
-        if (entry != T(0)) add_scaled(x[i], entry, normal[k]);
+    INCONTEXT_UNROLL_4_ON_GPU
+    for (int i = 0; i < dimension; ++i) {
+      const T* const row = factor + i * dimension + first;
+      Lanes<T, W> sum = x[i];
+      for (int k = 0; k < per_block; ++k) {
+        if (first + k < dimension) add_nonzero(sum, row[k], normal[k]);
       }
+      x[i] = sum;
     }
   }
 }

@@ -40,7 +40,8 @@ inline std::string bytes_text(double bytes) {
   return short_text(bytes, 3) + " " + units[unit];
 }
 
-/// The size of a buffer: `per_unit` numbers for each of `units`.
+/// The size of a buffer: `per_unit` numbers for each of `units`. On a GPU number k of all units comes first, then number
+/// k + 1 of all, and a thread's LaneArray finds its own by a product of two numbers of 32 bits.
 struct MemorySize {
   std::int64_t units;
   std::int64_t per_unit;
@@ -54,6 +55,13 @@ inline constexpr bool is_host_memory = false;
 template <class T>
 inline constexpr bool is_host_memory<std::vector<T>> = true;
 
+/// Whether a GPU thread's LaneArray reaches all of the buffer: its index and the bytes between two of its numbers have
+/// 32 bits.
+inline bool is_reachable_on_gpu(const MemorySize& size, std::size_t bytes_per_number) {
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  return size.per_unit <= most && size.units <= most / static_cast<std::int64_t>(bytes_per_number);
+}
+
 /// Resizes a buffer to at least that size.
 ///
 /// Errors    std::invalid_argument if there is not enough memory.
@@ -64,7 +72,11 @@ void make_room(std::string_view where, Memory& memory, const MemorySize& size) {
   const double bytes = numbers * static_cast<double>(sizeof(typename Memory::value_type));
   try {
     constexpr auto addresses = static_cast<double>(std::numeric_limits<std::ptrdiff_t>::max());
-    if (bytes >= addresses || (is_host_memory<Memory> && bytes > memory_of_machine())) throw std::bad_alloc();
+    if (bytes >= addresses) throw std::bad_alloc();
+    if (is_host_memory<Memory> ? bytes > memory_of_machine()
+                               : !is_reachable_on_gpu(size, sizeof(typename Memory::value_type))) {
+      throw std::bad_alloc();
+    }
     memory.resize(static_cast<std::size_t>(size.units * size.per_unit));
     return;
   } catch (const std::bad_alloc&) {

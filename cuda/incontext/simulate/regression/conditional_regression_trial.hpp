@@ -59,7 +59,7 @@ struct TokenMoments {
     fill(moments.attended, d, T(0));
     moments.score_mean = T(0);
     moments.score_variance = T(0);
-    for (std::int64_t first = 0; first < model.context_length && !stop_requested(); first += tile) {
+    for (std::int64_t first = 0; first < model.context_length && !stop_requested_at(first); first += tile) {
       const std::int64_t left = model.context_length - first;
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       draw_normals(inputs, stream, static_cast<std::uint32_t>(first / tile * d), std::int64_t{tokens} * d);

@@ -104,7 +104,7 @@ struct ReducedSoftmaxTrial {
     constexpr int per_block = random::normals_per_block<T>;
     const random::LaneStream stream(trials, RegressionStream::inputs);
     Lanes<T, W> normal[tile / per_block][per_block];
-    for (std::int64_t first = 0; first < model.context_length && !stop_requested(); first += tile) {
+    for (std::int64_t first = 0; first < model.context_length && !stop_requested_at(first); first += tile) {
       const std::int64_t left = model.context_length - first;
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       for (int block = 0; block * per_block < tokens; ++block) {

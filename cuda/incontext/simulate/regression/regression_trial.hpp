@@ -67,7 +67,7 @@ struct GaussianTokens {
     const random::LaneStream inputs(trials, RegressionStream::inputs), noise(trials, RegressionStream::noise);
     const T noise_scale = model.label_value * model.noise_stddev;
     Lanes<T, W> normal[tile], scores[tile], values[tile];
-    for (std::int64_t first = 0; first < model.context_length && !stop_requested(); first += tile) {
+    for (std::int64_t first = 0; first < model.context_length && !stop_requested_at(first); first += tile) {
       const std::int64_t left = model.context_length - first;
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       random::normals(noise, static_cast<std::uint32_t>(first / tile), normal);
@@ -78,17 +78,22 @@ struct GaussianTokens {
       const auto first_block = static_cast<std::uint32_t>(first / tile * d);
       int token = 0;
       int coordinate = 0;
+      auto along_score = score_direction.begin(), along_value = value_direction.begin();
       // The current token's own, because a GPU's registers have no index: it would compare and choose for each of four.
       Lanes<T, W> score(T(0)), value = values[0];
       for (int block = 0; block * tile < tokens * d; ++block) {
         random::normals(inputs, first_block + static_cast<std::uint32_t>(block), normal);
         for (int k = 0; k < tile; ++k) {
-          add_product(score, score_direction[coordinate], normal[k]);
-          add_product(value, value_direction[coordinate], normal[k]);
+          add_product(score, *along_score, normal[k]);
+          add_product(value, *along_value, normal[k]);
+          ++along_score;
+          ++along_value;
           if (++coordinate == d) {
             scores[token] = score;
             values[token] = value;
             coordinate = 0;
+            along_score = score_direction.begin();
+            along_value = value_direction.begin();
             ++token;
             score = T(0);
             if (token < tile) value = values[token];

@@ -70,7 +70,7 @@ struct RowTokens {
     constexpr int tile = words_per_block;
     Lanes<std::uint32_t, W> words[tile];
     Lanes<T, W> scores[tile], values[tile];
-    for (std::int64_t first = 0; first < model.context_length && !stop_requested(); first += tile) {
+    for (std::int64_t first = 0; first < model.context_length && !stop_requested_at(first); first += tile) {
       const std::int64_t left = model.context_length - first;
       const int tokens = left < tile ? static_cast<int>(left) : tile;
       choice.words(static_cast<std::uint32_t>(first / tile), words);

@@ -253,7 +253,7 @@ struct ScoreRowTrial {
     Lanes<T, W> scores[tile];
     const std::int64_t begin = segment * segment_scores;
     const std::int64_t end = competitors - begin < segment_scores ? competitors : begin + segment_scores;
-    for (std::int64_t first = begin; first < end && !stop_requested(); first += tile) {
+    for (std::int64_t first = begin; first < end && !stop_requested_at(first); first += tile) {
       const int count = end - first < tile ? static_cast<int>(end - first) : tile;
       draw(stream, first, count, scores);
       sums().add(row, scores, count);

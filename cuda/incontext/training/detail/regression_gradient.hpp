@@ -67,7 +67,7 @@ struct RegressionGradientTrial {
     multiply_transposed(task_direction, model.input_factor, task, d);
     const Lanes<T, W> score_mean = dot(model.input_mean, keyed_query, d);
     const Lanes<T, W> label_mean = dot(model.input_mean, task, d);
-    for (std::int64_t j = 0; j < n && !stop_requested(); ++j) {
+    for (std::int64_t j = 0; j < n && !stop_requested_at(j); ++j) {
       const auto normals = inputs.after(j * d);
       Lanes<T, W> score = score_mean, own_label = label_mean, value(model.value_offset);
       add_scaled(own_label, model.noise_stddev, Lanes<T, W>(labels[j]));
