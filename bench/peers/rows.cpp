@@ -18,6 +18,9 @@
 #include "incontext/apply/attention_gradient.hpp"
 #include "incontext/apply/derivative.hpp"
 #include "incontext/core/pack.hpp"
+#include "incontext/core/pack_functions.hpp"
+#include "incontext/scoring/detail/signed_logarithm.hpp"
+#include "incontext/scoring/detail/softmax_row.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/ratio_score.hpp"
@@ -75,17 +78,48 @@ float peak(std::int64_t steps) {
   return sum;
 }
 
+/// The same positive number in several threads at once.
+template <class Work>
+void in_threads(int threads, const Work& work) {
+  std::vector<std::thread> team;
+  std::atomic<float> kept = 0;
+  for (int t = 0; t < threads; ++t) team.emplace_back([&] { kept = work(); });
+  for (auto& thread : team) thread.join();
+  // A number that nobody reads would not be computed.
+  if (!(kept > 0)) throw std::logic_error("bench-peers-rows: a sum of positive numbers is not positive");
+}
+
 /// The multiplications and additions of fused attention, forward, at the peak of `threads` cores.
 template <bool fused>
 void products_of_attention(int threads) {
   constexpr std::int64_t pairs = 2 * std::int64_t{length} * length * dimension;
   const std::int64_t steps = pairs / (std::int64_t{chains} * pack_width<float> * threads);
-  std::vector<std::thread> team;
-  std::atomic<float> kept = 0;
-  for (int t = 0; t < threads; ++t) team.emplace_back([&kept, steps] { kept = peak<fused>(steps); });
-  for (auto& thread : team) thread.join();
-  // A sum that nobody reads would not be computed.
-  if (!(kept > 0)) throw std::logic_error("bench-peers-rows: products of positive numbers are not positive");
+  in_threads(threads, [steps] { return peak<fused>(steps); });
+}
+
+/// The powers 2^exponent(z) of as many scores as a matrix of the benchmark has, and their sum in plain additions, from a
+/// block that stays in the first cache and without writing: the arithmetic that a row of weights cannot do without.
+template <class Exponent>
+float powers(const Exponent& exponent, std::int64_t numbers) {
+  constexpr int block = 1024;
+  constexpr int side_by_side = 4;
+  std::vector<float> scores(block);
+  for (std::size_t i = 0; i < block; ++i) scores[i] = 4 * static_cast<float>(i) / block - 4;
+  Pack<float> sum[side_by_side] = {};
+  for (std::int64_t done = 0; done < numbers; done += block) {
+    for (int i = 0; i < block; i += side_by_side * pack_width<float>) {
+      for (int k = 0; k < side_by_side; ++k) {
+        const float* const z = scores.data() + i + k * pack_width<float>;
+        sum[k] += elementary::exp2_of<float>(exponent(load_pack(z)));
+      }
+    }
+    asm volatile("" : : "r"(scores.data()) : "memory");  // the next block may be another one
+  }
+  float total = 0;
+  for (int k = 0; k < side_by_side; ++k) {
+    for (int l = 0; l < pack_width<float>; ++l) total += sum[k][l];
+  }
+  return total;
 }
 
 template <class Work>
@@ -123,6 +157,13 @@ class Works {
     };
     work_["products apart"] = [=] { products_of_attention<false>(threads); };
     work_["products fused"] = [=] { products_of_attention<true>(threads); };
+    const std::int64_t share = std::int64_t{length} * length / threads;
+    work_["powers alone"] = [=] {
+      in_threads(threads, [=] { return powers(scoring::detail::LinearExponent<float>(1, 0), share); });
+    };
+    work_["logarithms and powers alone"] = [=] {
+      in_threads(threads, [=] { return powers(scoring::detail::SignedProductExponent{1, 1.5f, 1, 1}, share); });
+    };
     work_["three steps of Eigen"] = [=] { bench::three_steps(layer_, temperature, threads); };
   }
   Json run(const std::string& name, int repetitions) { return fastest(work_.at(name), repetitions); }
