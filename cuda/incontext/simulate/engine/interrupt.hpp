@@ -45,7 +45,7 @@ class __attribute__((visibility("default"))) InterruptGuard {
 };
 
 /// Whether the trials of the current wave will be discarded, so that a trial may end at once in any state. Every loop
-/// of a trial that can take more than a tenth of a second calls it, at most once per few hundred operations: on a GPU
+/// of a trial that can take more than a tenth of a second calls it, at most once per few thousand operations: on a GPU
 /// it reads the memory that all multiprocessors share.
 ///
 ///     for (std::int64_t j = 0; j < tokens && !simulate::stop_requested_at(j); ++j) sum += row[j];
