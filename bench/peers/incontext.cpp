@@ -17,7 +17,7 @@
 // Our side of bench/compare. Prints the workload and its exact errors first, then takes one order per line, as in
 // bench/peers/protocol.py:
 //   {"work": "literal" | "conditional" | "sufficient_statistics", "trials": n, "seed": s, "threads": t}
-//   {"work": "sampler", "precision": "float" | "double"}
+//   {"work": "sampler", "precision": "float" | "double" | "words" | "box_muller"}, the last two: its parts alone, in float
 
 namespace {
 
@@ -83,25 +83,47 @@ Json run_trials(const bench::Workload& workload, const Json& order) {
           {"peak_kib", usage.ru_maxrss}};
 }
 
-/// Nanoseconds per normal drawn into a buffer that stays in the cache, on one thread, measured for a tenth of a second.
-template <class T>
-double time_sampler() {
-  constexpr int lanes = 64;
-  constexpr int blocks = 64;
-  constexpr int per_block = random::normals_per_block<T>;
+constexpr int lanes = 64;
+constexpr int blocks = 64;
+
+/// Nanoseconds per number where fill(out, block) writes one block, on one thread into a buffer that stays in the cache,
+/// measured for a tenth of a second.
+template <class T, int per_block, class Fill>
+double nanoseconds(const Fill& fill) {
   alignas(64) static T buffer[blocks][per_block][lanes];
-  const random::LaneStream<lanes> stream({1, 0}, incontext::random::StreamTag(0));
   std::uint32_t block = 0;
   const auto start = Clock::now();
   double seconds = 0;
   while (seconds < 0.1) {
     for (int round = 0; round < 100; ++round) {
-      for (auto& out : buffer) random::normals(stream, block++, out);
+      for (auto& out : buffer) fill(out, block++);
       asm volatile("" : : "r"(&buffer) : "memory");  // as if the buffer were read
     }
     seconds = seconds_since(start);
   }
   return 1e9 * seconds / (static_cast<double>(block) * per_block * lanes);
+}
+
+/// A number of the sampler, or one of its two parts alone.
+double time_sampler(const std::string& part) {
+  const random::LaneStream<lanes> stream({1, 0}, random::StreamTag(0));
+  const auto normals = [&](auto& out, std::uint32_t block) { random::normals(stream, block, out); };
+  if (part == "float") return nanoseconds<float, 4>(normals);
+  if (part == "double") return nanoseconds<double, 2>(normals);
+  if (part == "words") {
+    return nanoseconds<std::uint32_t, 4>([&](auto& out, std::uint32_t block) { stream.words(block, out); });
+  }
+  // Box and Muller's method on words that are there already
+  static std::uint32_t words[4][lanes];
+  stream.words(0, words);
+  return nanoseconds<float, 4>([](auto& out, std::uint32_t) {
+    for (int pair = 0; pair < 4; pair += 2) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        random::box_muller(words[pair][lane], words[pair + 1][lane], out[pair][lane], out[pair + 1][lane]);
+      }
+    }
+    asm volatile("" : : "r"(&words) : "memory");
+  });
 }
 
 }  // namespace
@@ -120,8 +142,7 @@ int main() {
     for (std::string line; std::getline(std::cin, line);) {
       const Json order = Json::parse(line);
       if (order.at("work") == "sampler") {
-        const double time = order.at("precision") == "float" ? time_sampler<float>() : time_sampler<double>();
-        std::cout << Json{{"ns_per_normal", time}} << std::endl;
+        std::cout << Json{{"ns_per_normal", time_sampler(order.at("precision"))}} << std::endl;
       } else {
         std::cout << run_trials(workload, order) << std::endl;
       }

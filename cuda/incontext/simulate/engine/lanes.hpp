@@ -69,6 +69,27 @@ struct LaneArray {
   }
 };
 
+namespace detail {
+
+/// What a loop adds to: on a GPU a register, which is written to memory at the end, and on a CPU the lanes in place.
+template <class T, int W>
+class RunningSum {
+ public:
+  INCONTEXT_HD explicit RunningSum(Lanes<T, W>& lanes) : lanes_(lanes), sum_(lanes) {}
+  RunningSum(const RunningSum&) = delete;
+  RunningSum& operator=(const RunningSum&) = delete;
+  INCONTEXT_HD ~RunningSum() {
+    if constexpr (W == 1) lanes_ = sum_;
+  }
+  INCONTEXT_HD Lanes<T, W>& operator*() { return sum_; }
+
+ private:
+  Lanes<T, W>& lanes_;
+  std::conditional_t<W == 1, Lanes<T, W>, Lanes<T, W>&> sum_;
+};
+
+}  // namespace detail
+
 /// Adds factor x to y, and leaves y as it is where the factor is 0: a lane's x may then be infinite. One thread of a GPU
 /// computes both and chooses, which takes less than a branch.
 ///
@@ -96,8 +117,9 @@ INCONTEXT_HD void fill(LaneArray<T, W> x, std::int64_t size, T value) {
 /// Runs on   host and device
 template <class T, int W>
 INCONTEXT_HD void add_dot(Lanes<T, W>& sum, LaneArray<T, W> x, LaneArray<T, W> y, int dimension) {
+  detail::RunningSum total(sum);
   INCONTEXT_UNROLL_4_ON_GPU
-  for (int i = 0; i < dimension; ++i) add_product(sum, x[i], y[i]);
+  for (int i = 0; i < dimension; ++i) add_product(*total, x[i], y[i]);
 }
 
 /// Adds the inner product a . x to `sum`, for a vector a that is the same in all trials, whose entries are `step`
@@ -106,8 +128,9 @@ INCONTEXT_HD void add_dot(Lanes<T, W>& sum, LaneArray<T, W> x, LaneArray<T, W> y
 /// Runs on   host and device
 template <class T, int W>
 INCONTEXT_HD void add_dot(Lanes<T, W>& sum, const T* a, LaneArray<T, W> x, int dimension, std::int64_t step = 1) {
+  detail::RunningSum total(sum);
   INCONTEXT_UNROLL_4_ON_GPU
-  for (int i = 0; i < dimension; ++i, a += step) add_nonzero(sum, *a, x[i]);
+  for (int i = 0; i < dimension; ++i, a += step) add_nonzero(*total, *a, x[i]);
 }
 
 /// Computes y = A x for a square matrix A, stored row by row; y is not x. Entries that are 0 are skipped, so a diagonal
@@ -117,9 +140,8 @@ INCONTEXT_HD void add_dot(Lanes<T, W>& sum, const T* a, LaneArray<T, W> x, int d
 template <class T, int W>
 INCONTEXT_HD void multiply(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
   for (int i = 0; i < dimension && !stop_requested_on_host(); ++i) {
-    Lanes<T, W> sum(T(0));
-    add_dot(sum, matrix + i * dimension, x, dimension);
-    y[i] = sum;
+    y[i] = T(0);
+    add_dot(y[i], matrix + i * dimension, x, dimension);
   }
 }
 
@@ -129,9 +151,8 @@ INCONTEXT_HD void multiply(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x
 template <class T, int W>
 INCONTEXT_HD void multiply_transposed(LaneArray<T, W> y, const T* matrix, LaneArray<T, W> x, int dimension) {
   for (int i = 0; i < dimension && !stop_requested_on_host(); ++i) {
-    Lanes<T, W> sum(T(0));
-    add_dot(sum, matrix + i, x, dimension, dimension);
-    y[i] = sum;
+    y[i] = T(0);
+    add_dot(y[i], matrix + i, x, dimension, dimension);
   }
 }
 
@@ -175,11 +196,10 @@ INCONTEXT_HD void draw_gaussian(LaneArray<T, W> x, const random::LaneStream<W>& 
     INCONTEXT_UNROLL_4_ON_GPU
     for (int i = 0; i < dimension; ++i) {
       const T* const row = factor + i * dimension + first;
-      Lanes<T, W> sum = x[i];
+      detail::RunningSum sum(x[i]);
       for (int k = 0; k < per_block; ++k) {
-        if (first + k < dimension) add_nonzero(sum, row[k], normal[k]);
+        if (first + k < dimension) add_nonzero(*sum, row[k], normal[k]);
       }
-      x[i] = sum;
     }
   }
 }
