@@ -120,13 +120,16 @@ INCONTEXT_HD void write_octaves(const Exponent& exponent, Row<const T> scores, R
   const T masked = T(-math::infinity<T>());
   alignas(64) T copy[row_block], octaves[row_block];
   for (std::ptrdiff_t first = 0; first < scores.size; first += row_block) {
-    const T* z = block_of<T>(scores, first, masked, copy);
+    const bool in_place = out.stride == 1 && first + row_block <= out.size;
+    const T* const z = block_of<T>(scores, first, masked, copy);
+    T* const to = in_place ? out.data + first : octaves;
+    expect_next_row(scores, first);
     for (int at = 0; at < row_block; at += pack_width<T>) {
       const Pack<T> score = load_pack(z + at);
       const Pack<T> difference = exponent(score);
-      store_pack(octaves + at, score <= pack_of(masked) ? pack_of(masked) : difference);
+      store_pack(to + at, score <= pack_of(masked) ? pack_of(masked) : difference);
     }
-    for (int l = 0; l < row_block && first + l < out.size; ++l) out[first + l] = octaves[l];
+    for (int l = 0; !in_place && l < row_block && first + l < out.size; ++l) out[first + l] = octaves[l];
   }
 }
 

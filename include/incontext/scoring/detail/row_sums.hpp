@@ -58,6 +58,8 @@ INCONTEXT_HD void add_row(LaneSum<T> (&sums)[count], Row<const T> z, Row<const T
   for (std::ptrdiff_t first = 0; first < z.size; first += row_block) {
     const bool is_left_out = first <= left_out && left_out < first + row_block;
     if (in_place && !is_left_out && first + row_block <= z.size) {
+      expect_next_row(z, first);
+      expect_next_row(u, first);
       add_block<false>(sums, z.data + first, u.data + first, term);
       continue;
     }
