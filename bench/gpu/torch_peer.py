@@ -88,12 +88,12 @@ def print_maps(length=4096, width=64):
     for name, work, inputs in (
         ("softmax of rows", softmax_of_rows, [torch.randn(length, length)]),
         ("attention of 64 components", attention, layer),
-        ("attention, backward", attention_backward, layer),
+        ("attention backward", attention_backward, layer),
     ):
         there = [matrix.to(DEVICE) for matrix in inputs]
         for what, call in (
             ("", lambda: [result.cpu() for result in work(*(matrix.to(DEVICE) for matrix in inputs))]),
-            (", no copies", lambda: work(*there)),
+            (" without copies", lambda: work(*there)),
         ):
             times = []
             for _ in range(6):

@@ -6,6 +6,7 @@
 #include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -113,7 +114,7 @@ double time_sampler(const std::string& part) {
   if (part == "words") {
     return nanoseconds<std::uint32_t, 4>([&](auto& out, std::uint32_t block) { stream.words(block, out); });
   }
-  // Box and Muller's method on words that are there already
+  if (part != "box_muller") throw std::invalid_argument("bench-peers-incontext: no such part of the sampler: " + part);
   static std::uint32_t words[4][lanes];
   stream.words(0, words);
   return nanoseconds<float, 4>([](auto& out, std::uint32_t) {

@@ -78,14 +78,14 @@ float peak(std::int64_t steps) {
   return sum;
 }
 
-/// The same positive number in several threads at once.
+/// Calls `work` in each of several threads. It returns a positive number, which is read so that the compiler does not
+/// leave the work out.
 template <class Work>
 void in_threads(int threads, const Work& work) {
   std::vector<std::thread> team;
   std::atomic<float> kept = 0;
   for (int t = 0; t < threads; ++t) team.emplace_back([&] { kept = work(); });
   for (auto& thread : team) thread.join();
-  // A number that nobody reads would not be computed.
   if (!(kept > 0)) throw std::logic_error("bench-peers-rows: a sum of positive numbers is not positive");
 }
 

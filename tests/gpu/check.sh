@@ -43,7 +43,7 @@ good; program incontext-bits-cuda '[ "${3:-}" != 200003 ] && echo "trial 0x1p+1"
 good; program incontext-bits-cuda 'exit 3'; program incontext-bits 'exit 3'; expect 1 'bits-waves \| FAILED'
 good; program incontext-bits-cuda '[ -z "${4:-}" ] && echo "trial 0x1p+1"'; expect 1 'bits-trials \| FAILED'
 good; rm "$work/.gpu/bin/incontext-bits-cuda"; expect 1 'bits \| skipped: not packed'
-good; program bench-gpu-throughput 'echo "wrong answer: trial"' 'exit 1'; expect 1 'throughput \| FAILED .*wrong answer: trial'
+good; program bench-gpu-throughput 'echo "wrong answer: trial"' 'echo "other,1,1,1,normals"' 'exit 1'; expect 1 'throughput \| FAILED .*wrong answer: trial'
 good; program test_apply_device 'echo "weights FAILED"' 'exit 1'; expect 1 'apply \| FAILED .*weights FAILED'
 rm "$work/.gpu/bin/test_apply_device"
 helps='[ "${*: -1}" != --help ] || exit 0'

@@ -78,6 +78,10 @@ TEST_CASE("memory of a GPU that an index of 32 bits does not reach is refused") 
   CHECK_FALSE(granted(bytes / 8, 2));
   CHECK(granted(2, bytes - 1));
   CHECK_FALSE(granted(2, bytes));
+  GrantedMemory large;  // enough numbers, but not in this shape
+  make_room("here", large, {bytes / 8 - 1, 4, "units", "the width"});
+  const std::string said = testing::message_of([&] { make_room("here", large, {2, bytes, "trials", "the width"}); });
+  CHECK(testing::Naming(said, {"incontext::here", "2 trials of 4294967296 numbers", "the width"}));
 }
 
 TEST_CASE("sizes are written in the units of their magnitude") {

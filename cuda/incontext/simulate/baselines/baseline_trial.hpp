@@ -80,7 +80,7 @@ struct BaselineTrial {
     Lanes<double, W> normal[per_block];
     fill(moment, d, 0.0);
     fill(gram, std::int64_t{d} * d, 0.0);
-    for (std::int64_t j = 0; j < examples && !stop_requested_at(j); ++j) {
+    for (std::int64_t j = 0; j < examples && !stop_requested(); ++j) {
       if (j % per_block == 0) random::normals(noise, static_cast<std::uint32_t>(j / per_block), normal);
       draw_normals(input, inputs, static_cast<std::uint32_t>(j) * blocks, d);
       Lanes<double, W> label = noise_stddev * normal[j % per_block];

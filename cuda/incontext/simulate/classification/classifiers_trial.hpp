@@ -47,7 +47,7 @@ struct ClassificationTrial {
     const auto state = votes().state(scratch.take(votes().rows_with_derivatives()));
     task.draw(trials, context);
     votes().start(context, state);
-    for (int i = 0; i < size && !stop_requested_at(i); ++i) {
+    for (int i = 0; i < size && !stop_requested(); ++i) {
       const bool is_new = i == 0 || points[i].rule != points[i - 1].rule || points[i].kappa != points[i - 1].kappa;
       if (is_new) votes().vote(context, state, points[i].rule, points[i].kappa);
       measure(task.query_label(context), state, points[i].gain, scratch,

@@ -112,7 +112,7 @@ struct ContextAttentionTrial {
     attend(tokens, attention, scratch);
     fill(sum, width, T(0));
     const auto value = scratch;
-    for (std::int64_t j = 0; j < keys() && !stop_requested_at(j); ++j) {
+    for (std::int64_t j = 0; j < keys() && !stop_requested(); ++j) {
       multiply(value, weights.value, tokens.after(j * width), width);
       for (int i = 0; i < width; ++i) add_product(sum[i], attention[j], value[i]);
     }
@@ -147,7 +147,7 @@ struct ContextAttentionTrial {
     const auto query = scratch.take(width), key = scratch.take(width);
     multiply(query, weights.query, tokens.after(task.context_length * width), width);
     Lanes<T, W> largest(T(0)), total(T(0));
-    for (std::int64_t j = 0; j < keys() && !stop_requested_at(j); ++j) {
+    for (std::int64_t j = 0; j < keys() && !stop_requested(); ++j) {
       multiply(key, weights.key, tokens.after(j * width), width);
       attention[j] = activation(query, key, width);
       largest = j == 0 ? attention[j] : max(largest, attention[j]);

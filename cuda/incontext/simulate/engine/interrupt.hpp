@@ -48,8 +48,6 @@ class __attribute__((visibility("default"))) InterruptGuard {
 /// of a trial that can take more than a tenth of a second calls it, at most once per few thousand operations: on a GPU
 /// it reads the memory that all multiprocessors share.
 ///
-///     for (std::int64_t j = 0; j < tokens && !simulate::stop_requested_at(j); ++j) sum += row[j];
-///
 /// Runs on   host and device
 INCONTEXT_HD inline bool stop_requested() {
 #if defined(__CUDA_ARCH__)
@@ -59,8 +57,11 @@ INCONTEXT_HD inline bool stop_requested() {
 #endif
 }
 
-/// The same for a loop of short steps: a GPU looks before every 64th, because it waits for the answer as long as for a
-/// few hundred operations.
+/// stop_requested() for a loop whose steps are short, of less than a thousand operations: a GPU asks before step 0 and
+/// every 64th after it, because the answer takes as long as a few hundred operations. `step` is 0 or a multiple of 64 at
+/// the loop's start, and what is added to it divides 64.
+///
+///     for (std::int64_t j = 0; j < tokens && !simulate::stop_requested_at(j); ++j) sum += row[j];
 ///
 /// Runs on   host and device
 INCONTEXT_HD inline bool stop_requested_at([[maybe_unused]] std::int64_t step) {
@@ -71,7 +72,7 @@ INCONTEXT_HD inline bool stop_requested_at([[maybe_unused]] std::int64_t step) {
 #endif
 }
 
-/// The same for inner loops that are long at large dimensions only; on a GPU always false.
+/// stop_requested() for inner loops that are long at large dimensions only; on a GPU always false.
 ///
 /// Runs on   host and device
 INCONTEXT_HD inline bool stop_requested_on_host() {

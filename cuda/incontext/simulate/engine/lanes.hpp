@@ -56,7 +56,7 @@ struct LaneArray {
     return (*this)[static_cast<std::int64_t>(variable)];
   }
 
-  INCONTEXT_HD LaneIterator<T, W> begin() const { return {base, stride}; }
+  INCONTEXT_HD LaneIterator<T, W> first() const { return {base, stride}; }
 
   /// The array from element `size` on.
   INCONTEXT_HD LaneArray after(std::int64_t size) const { return {base + size * stride, stride}; }
@@ -71,7 +71,8 @@ struct LaneArray {
 
 namespace detail {
 
-/// What a loop adds to: on a GPU a register, which is written to memory at the end, and on a CPU the lanes in place.
+/// What a loop adds to: the lanes in place, but where W is 1, as on a GPU, a copy in a register that the destructor
+/// writes back. Nothing else may read or write the lanes meanwhile.
 template <class T, int W>
 class RunningSum {
  public:
@@ -90,7 +91,7 @@ class RunningSum {
 
 }  // namespace detail
 
-/// Adds factor x to y, and leaves y as it is where the factor is 0: a lane's x may then be infinite. One thread of a GPU
+/// y += factor x, or nothing where the factor is 0, so that 0 times an infinite x is not NaN. One thread of a GPU
 /// computes both and chooses, which takes less than a branch.
 ///
 /// Runs on   host and device

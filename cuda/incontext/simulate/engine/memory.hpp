@@ -64,19 +64,23 @@ inline bool is_reachable_on_gpu(const MemorySize& size, std::size_t bytes_per_nu
 
 /// Resizes a buffer to at least that size.
 ///
-/// Errors    std::invalid_argument if there is not enough memory.
+/// Errors    std::invalid_argument if there is not enough memory, or, on a GPU, if 32 bits do not reach all of it.
 template <class Memory>
 void make_room(std::string_view where, Memory& memory, const MemorySize& size) {
+  constexpr std::size_t number = sizeof(typename Memory::value_type);
+  if (!is_host_memory<Memory> && !is_reachable_on_gpu(size, number)) {
+    throw_invalid_argument(
+        where, "a GPU's buffer is larger than indices of 32 bits reach",
+        std::to_string(size.units) + " " + std::string(size.what) + " of " + std::to_string(size.per_unit) + " numbers",
+        "less than 2^32 numbers each, which grow with " + std::string(size.grows_with) +
+            ", and less than 2^32 bytes of one number of all");
+  }
   const double numbers = static_cast<double>(size.units) * static_cast<double>(size.per_unit);
   if (numbers <= static_cast<double>(memory.size())) return;
-  const double bytes = numbers * static_cast<double>(sizeof(typename Memory::value_type));
+  const double bytes = numbers * static_cast<double>(number);
   try {
     constexpr auto addresses = static_cast<double>(std::numeric_limits<std::ptrdiff_t>::max());
-    if (bytes >= addresses) throw std::bad_alloc();
-    if (is_host_memory<Memory> ? bytes > memory_of_machine()
-                               : !is_reachable_on_gpu(size, sizeof(typename Memory::value_type))) {
-      throw std::bad_alloc();
-    }
+    if (bytes >= addresses || (is_host_memory<Memory> && bytes > memory_of_machine())) throw std::bad_alloc();
     memory.resize(static_cast<std::size_t>(size.units * size.per_unit));
     return;
   } catch (const std::bad_alloc&) {

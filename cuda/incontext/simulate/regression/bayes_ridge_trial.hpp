@@ -73,7 +73,7 @@ struct RowGram {
       sum[i] = 0.0;
       fill(gram.after(i * d), i + 1, 0.0);
     }
-    for (std::int64_t token = 0; token < context_length && !stop_requested_at(token); ++token) {
+    for (std::int64_t token = 0; token < context_length && !stop_requested(); ++token) {
       const int word = static_cast<int>(token % words_per_block);
       if (word == 0) choice.words(static_cast<std::uint32_t>(token / words_per_block), words);
       const Lanes<std::int64_t, W> chosen = choose_rows(words[word], count);

@@ -78,7 +78,7 @@ struct GaussianTokens {
       const auto first_block = static_cast<std::uint32_t>(first / tile * d);
       int token = 0;
       int coordinate = 0;
-      auto along_score = score_direction.begin(), along_value = value_direction.begin();
+      auto along_score = score_direction.first(), along_value = value_direction.first();
       // The current token's own, because a GPU's registers have no index: it would compare and choose for each of four.
       Lanes<T, W> score(T(0)), value = values[0];
       for (int block = 0; block * tile < tokens * d; ++block) {
@@ -92,8 +92,8 @@ struct GaussianTokens {
             scores[token] = score;
             values[token] = value;
             coordinate = 0;
-            along_score = score_direction.begin();
-            along_value = value_direction.begin();
+            along_score = score_direction.first();
+            along_value = value_direction.first();
             ++token;
             score = T(0);
             if (token < tile) value = values[token];
