@@ -1,5 +1,6 @@
 """PyTorch's side of bench/compare_rows: softmax of the rows of a matrix into one that is there, its fused attention, and
-their backward passes. The backward pass of softmax has the weights, which ours computes again.
+their backward passes. The backward pass of softmax has the weights, which ours computes again, and writes into a
+matrix that is there, too: to allocate one takes several times as long.
 
 Orders as bench/peers/rows.cpp takes them; the keys of WORKS and "row" are known here.
 """
@@ -19,6 +20,11 @@ queries, keys, values = torch.randn((3, 1, 1, LENGTH, DIMENSION), generator=gene
 cotangent = torch.randn((LENGTH, LENGTH), generator=generator)
 output_cotangent = torch.randn(queries.shape, generator=generator)
 torch.softmax(scores, -1, out=out)
+pulled = torch.empty_like(scores)
+
+
+def softmax_vjp(along, weights, to):
+    return torch.ops.aten._softmax_backward_data.out(along, weights, -1, torch.float32, grad_input=to)
 
 
 def forward_and_backward():
@@ -29,8 +35,14 @@ def forward_and_backward():
         return torch.autograd.grad(result, leaves, output_cotangent)
 
 
+def softmax_and_vjp():
+    torch.softmax(scores, -1, out=out)
+    softmax_vjp(cotangent, out, pulled)
+
+
 WORKS = {
-    "softmax vjp": lambda: torch.ops.aten._softmax_backward_data(cotangent, out, -1, torch.float32),
+    "softmax and vjp": softmax_and_vjp,
+    "softmax vjp": lambda: softmax_vjp(cotangent, out, pulled),
     "fused attention and backward": forward_and_backward,
     "softmax": lambda: torch.softmax(scores, -1, out=out),
     "fused attention": lambda: torch.nn.functional.scaled_dot_product_attention(queries, keys, values),
@@ -58,8 +70,8 @@ for line in sys.stdin:
     if order["work"] == "row":
         row = torch.tensor(order["scores"])
         weights = torch.softmax(row, -1)
-        pulled = torch.ops.aten._softmax_backward_data(row, weights, -1, torch.float32)
-        say({"weights": weights.tolist(), "vjp": pulled.tolist()})
+        change = softmax_vjp(row, weights, torch.empty_like(row))
+        say({"weights": weights.tolist(), "vjp": change.tolist()})
         continue
     torch.set_num_threads(order["threads"])
     say(fastest(WORKS[order["work"]], order["repetitions"]))
