@@ -1,6 +1,7 @@
 // What a GPU does per second: the bare sampler, cuRAND's with the same sum, whole runs of each kind of trial from the
-// call to its estimates, and maps of matrices. A line per measurement: name, size, seconds (the least of five), per second, of what. Exits 1 if
-// an answer is wrong, 77 without a GPU. With the argument N all is run once, with an N-th of the trials: a rehearsal.
+// call to its estimates, and maps of matrices. A line per measurement: name, size, seconds (the least of five), per
+// second, of what. Exits 1 if an answer is wrong, 77 without a GPU. With the argument N all is run once, with an N-th of
+// the trials: a rehearsal.
 
 #include <incontext/apply/attention.hpp>
 #include <incontext/apply/attention_gradient.hpp>
