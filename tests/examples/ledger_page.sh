@@ -6,10 +6,11 @@
 set -euo pipefail
 
 program=$1
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
-  echo "skipped: no chromium"
-  exit 77
-}
+browser=''
+for name in chromium chromium-browser google-chrome; do  # Ubuntu's chromium-browser is none: it names a snap
+  if "$name" --version >/dev/null 2>&1; then browser=$name && break; fi
+done
+[ -n "$browser" ] || { echo "skipped: no chromium" && exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 page=$work/ledger.html

@@ -131,12 +131,13 @@ class Fields {
     const std::size_t columns = array_at(rows[0], path + index(0)).size();
     Eigen::MatrixXd values(static_cast<Eigen::Index>(rows.size()), static_cast<Eigen::Index>(columns));
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Json& row = array_at(rows[i], path + index(i));
+      const std::string here = path + index(i);
+      const Json& row = array_at(rows[i], here);
       if (row.size() != columns) {
-        refuse(path + index(i), "has the wrong size", row.size(), std::to_string(columns) + " numbers");
+        refuse(here, "has the wrong size", row.size(), std::to_string(columns) + " numbers");
       }
       for (std::size_t j = 0; j < columns; ++j) {
-        values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = finite(row[j], path + index(i) + index(j));
+        values(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = finite(row[j], here + index(j));
       }
     }
     return values;
