@@ -144,12 +144,20 @@ def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all
 
 
 class _Layer(torch.nn.Module):
-    """A map as a layer: its parameters are trained, one number each or one per head.
-
-    `trained` names the parameters that are trained, all of them unless it is given; the others are buffers.
-    """
+    """A map as a layer: its parameters are trained, one number each or one per head."""
 
     kind: ClassVar[type[Map]]
+
+    def __init_subclass__(cls) -> None:
+        fields = [f"{name}={getattr(cls.kind, name)!s}" if hasattr(cls.kind, name) else name for name in cls.kind._fields]
+        names = scoring.parameter_names(cls.kind)
+        cls.__doc__ = f"incontext.scoring.{cls.kind.__name__} as a layer, called as layer(scores, visibility='all').\n"
+        if fields:
+            cls.__doc__ += f"\nThe map's fields are keywords: {', '.join(fields)}.\n"
+        if names:
+            cls.__doc__ += (f"\nTrained, unless `trained` names fewer of them: {', '.join(names)}; the others are buffers. Each is\n"
+                            "one number, or with `num_heads` one per head, for scores of heads x queries x keys: at the start all\n"
+                            "have the keyword's number, or those of its list. `values()` gives them by name.\n")
 
     def __init__(self, num_heads: int | None = None, *, trained: Iterable[str] | None = None, **fields: Any) -> None:
         super().__init__()
