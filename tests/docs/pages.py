@@ -143,6 +143,18 @@ def check_version():
             breach(page, f"does not name version {version}, which CMakeLists.txt defines")
 
 
+def check_citations():
+    """docs/citing.md has what CITATION.cff refers to."""
+    references = Path("CITATION.cff").read_text().partition("\nreferences:\n")[2]
+    page = Path("docs/citing.md").read_text().replace("$\\geq$", "≥")
+    wanted = re.findall(r'title: "(.*)"|url: https://arxiv.org/abs/(.*)', references)
+    for title, number in wanted:
+        if (f"{{{title}}}" if title else f"arXiv:{number}}}") not in page:
+            breach("docs/citing.md", f"does not have {title or number}, which CITATION.cff refers to")
+    if len(wanted) != 10:
+        breach("CITATION.cff", f"{len(wanted)} titles and addresses of papers, not 10")
+
+
 def tracked_pages():
     pages = [*Path(".").glob("*.md"), *Path("docs").rglob("*.md"), *Path("packaging").rglob("*.md")]
     return sorted(str(page) for page in pages)
@@ -150,6 +162,7 @@ def tracked_pages():
 
 check_readme()
 check_version()
+check_citations()
 check_links(tracked_pages())
 check_headers()
 check_reference_values()
