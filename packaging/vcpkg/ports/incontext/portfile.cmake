@@ -1,6 +1,6 @@
-# Tried, on Debian 12: the scripts of vcpkg run this file with the packages of Debian in the place of those of
-# vcpkg, and a project finds what it installs; vcpkg.json satisfies vcpkg's schema. Not tried: the program vcpkg itself,
-# the dependencies as vcpkg builds them (Eigen 5 among them), Windows, macOS.
+# Tried, on Debian 12: vcpkg 2026-07-27 installs it, with vcpkg's Eigen 5.0.1 and random123 and Debian's Boost, without a
+# warning of --enforce-port-checks; a project finds it; format-manifest, x-add-version and x-ci-verify-versions pass.
+# Not tried: Boost as vcpkg builds it, Windows, macOS.
 set(VCPKG_BUILD_TYPE release) # headers only
 
 vcpkg_download_distfile(ARCHIVE
