@@ -3,14 +3,13 @@
     python3 python/reference.py FOLDER
 
 FOLDER gets index.md, and a page for each module: every public name with its signature, its text, its members and its
-examples, which the tests run. Neither PyTorch nor JAX has to be installed. Exit 77: this Python has no package incontext of
-this tree's version.
+examples, which the tests run. Neither PyTorch nor JAX has to be installed. Exit 77: this Python has no package
+incontext of this tree's version.
 """
 from __future__ import annotations
 
 import enum
 import importlib
-import importlib.util
 import inspect
 import pathlib
 import re
@@ -159,12 +158,14 @@ def package() -> Any:
 
 
 def stand_in_for_frameworks() -> None:
-    """What `import torch` and `import jax` give where they are missing: our modules only have to be imported, not called."""
+    """What `import torch` and `import jax` give where they fail: our modules are imported here and not called."""
     for name in OPTIONAL:
-        if importlib.util.find_spec(name) is None:
-            sys.modules[name] = framework = mock.MagicMock()
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            framework = mock.MagicMock()
             framework.nn.Module = framework.autograd.Function = type("Base", (), {})
-            sys.modules[f"{name}.numpy"] = framework.numpy
+            sys.modules.update({name: framework, f"{name}.numpy": framework.numpy})
 
 
 def main(folder: pathlib.Path) -> None:

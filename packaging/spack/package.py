@@ -1,6 +1,6 @@
 # Tried, on Debian 12: Spack 1.1.0 with spack-packages of July 2026 installs it, with random123 and Eigen 5.0.1 as Spack
-# builds them and Debian's Boost, and with +simulate and Debian's packages alone; a project finds it; spack audit and the
-# style check of spack-packages pass. Not tried: Boost, Thrust and TBB as Spack builds them, macOS.
+# builds them and Debian's Boost, and with +simulate and Debian's packages. A project finds it. spack audit and
+# the style check of spack-packages pass. Not tried: Boost, Thrust and TBB as Spack builds them, macOS.
 # Its place is repos/spack_repo/builtin/packages/incontext/package.py; Spack's license lines replace these.
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage

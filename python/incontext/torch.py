@@ -148,16 +148,21 @@ class _Layer(torch.nn.Module):
 
     kind: ClassVar[type[Map]]
 
-    def __init_subclass__(cls) -> None:
-        fields = [f"{name}={getattr(cls.kind, name)!s}" if hasattr(cls.kind, name) else name for name in cls.kind._fields]
-        names = scoring.parameter_names(cls.kind)
-        cls.__doc__ = f"incontext.scoring.{cls.kind.__name__} as a layer, called as layer(scores, visibility='all').\n"
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if cls.__doc__ is not None or "kind" not in cls.__dict__:
+            return
+        kind = cls.kind
+        fields = [f"{name}={getattr(kind, name)!s}" if hasattr(kind, name) else name for name in kind._fields]
+        names = scoring.parameter_names(kind)
+        cls.__doc__ = f"incontext.scoring.{kind.__name__} as a layer, called as layer(scores, visibility='all').\n"
         if fields:
             cls.__doc__ += f"\nThe map's fields are keywords: {', '.join(fields)}.\n"
         if names:
-            cls.__doc__ += (f"\nTrained, unless `trained` names fewer of them: {', '.join(names)}; the others are buffers. Each is\n"
-                            "one number, or with `num_heads` one per head, for scores of heads x queries x keys: at the start all\n"
-                            "have the keyword's number, or those of its list. `values()` gives them by name.\n")
+            cls.__doc__ += (f"\nThe layer trains {', '.join(names)}, or only those that `trained` names; the rest are buffers.\n"
+                            "A parameter is one number, or with `num_heads` one per head, for scores of ... x heads x\n"
+                            "queries x keys. It starts at its keyword's number or list. `values()` gives the parameters\n"
+                            "by name.\n")
 
     def __init__(self, num_heads: int | None = None, *, trained: Iterable[str] | None = None, **fields: Any) -> None:
         super().__init__()

@@ -220,6 +220,12 @@ def test_the_reference_has_every_name(tmp_path):
     """python/reference.py, from the package that is installed, with or without PyTorch and JAX."""
     script = ROOT / "python/reference.py"
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, cwd=tmp_path)
+    hidden = ("import runpy, sys; sys.modules.update(torch=None, jax=None); sys.argv = sys.argv[1:]; "
+              "runpy.run_path(sys.argv[0], run_name='__main__')")
+    subprocess.run([sys.executable, "-c", hidden, str(script), str(tmp_path / "hidden")], check=True, cwd=tmp_path)
+    for one in tmp_path.glob("*.md"):
+        assert one.read_text() == (tmp_path / "hidden" / one.name).read_text()
+    assert "scale=1.0, bias=0.0" in (tmp_path / "torch.md").read_text().partition("## torch.SSMax")[2]
     modules = {path.stem for path in (ROOT / "python/incontext").glob("*.py") if not path.stem.startswith("_")}
     written = {path.stem for path in tmp_path.glob("*.md")} - {"index"}
     assert written == modules

@@ -430,3 +430,14 @@ def test_entmax_is_that_of_the_package_entmax(alpha, size):
         assert abs(one - right).max() < 1e-5 * (1 + abs(right).max())
     for map, own in [(scoring.Sparsemax(), entmax.sparsemax), (scoring.Entmax(1.5), entmax.entmax15)]:
         assert abs(ict.weights(map, scores) - own(scores)).max() < 1e-12
+
+
+def test_layers_say_their_fields_and_a_subclass_keeps_its_text():
+    class Mine(ict.SSMax):
+        """My own."""
+
+    class Inherits(ict.SSMax):
+        pass
+
+    assert Mine.__doc__ == "My own." and Inherits.__doc__ is None
+    assert "scale=1.0, bias=0.0" in ict.SSMax.__doc__

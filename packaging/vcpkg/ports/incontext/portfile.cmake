@@ -1,5 +1,5 @@
-# Tried, on Debian 12: vcpkg 2026-07-27 installs it, with vcpkg's Eigen 5.0.1 and random123 and Debian's Boost, without a
-# warning of --enforce-port-checks; a project finds it; format-manifest, x-add-version and x-ci-verify-versions pass.
+# Tried, on Debian 12: vcpkg 2026-07-27 installs it, with vcpkg's Eigen 5.0.1 and random123 and Debian's Boost, without
+# a warning of --enforce-port-checks. A project finds it. format-manifest, x-add-version and x-ci-verify-versions pass.
 # Not tried: Boost as vcpkg builds it, Windows, macOS.
 set(VCPKG_BUILD_TYPE release) # headers only
 
