@@ -170,6 +170,8 @@ IN_PYTHON = {
     "std::vector": "list",
     "std::array": "tuple",
     "numerics::QuadratureError": "laws.QuadratureError",
+    "`convention` says": "`query` and `offset` say",
+    "`convention` is that of": "`query` and `offset` are those of",
 }
 
 

@@ -209,6 +209,8 @@ class Renderer:
         title, here = title_of(self.root / page), "index.html" if page == "README.md" else page[:-3] + ".html"
         body = with_named_beginnings(self.body(page, (self.root / page).read_text()))
         self.entries += search.sections(title, here, body)
+        if page == "docs/glossary.md":
+            self.entries += search.terms(title, here, body)
         write(self.site / here, framed(self.groups, html.escape(title), with_anchors(body), here))
 
     def python(self, folder, pages):
@@ -224,6 +226,7 @@ class Renderer:
             if module == "index":
                 self.entries += search.sections(title, here, body)
             else:
+                self.entries.append([title, title, here, search.text_of(body.partition("<h2")[0]), "Python", 0])
                 self.entries += search.names_of_python(title, here, body)
             names = [name.partition(".")[2] for name in sorted(known, key=str.lower) if name.startswith(module + ".")]
             contents = "".join(f'<li><a href="#{name}">{name.replace("_", "_<wbr>")}</a></li>' for name in names)
@@ -239,14 +242,24 @@ class Renderer:
                 shutil.copyfile(file, self.site / path)
                 continue
             if file.is_dir():
-                names = sorted(entry.name for entry in file.iterdir())
-                content = "<ul>" + "".join(f"<li>{html.escape(name)}</li>" for name in names) + "</ul>"
+                content = self.listed(file)
             elif file.is_file():
                 content = f"<pre><code>{html.escape(file.read_text())}</code></pre>"
             else:
                 continue
             here = f"source/{path}.html"
             write(self.site / here, framed(self.groups, path, f"<h1>{path}</h1>\n{content}", here))
+
+    def listed(self, folder):
+        """The names in a folder, which are links where the site has a page of them."""
+        items = []
+        for name in sorted(entry.name for entry in folder.iterdir()):
+            path = str((folder / name).relative_to(self.root))
+            page = self.headers.get(path, path[:-3] + ".html" if path.endswith(".md") else f"source/{path}.html")
+            there = path in self.headers or path in self.copied or (path.endswith(".md") and (self.site / page).is_file())
+            to = os.path.relpath(page, os.path.dirname(f"source/{folder.relative_to(self.root)}"))
+            items.append(f'<li><a href="{to}">{html.escape(name)}</a></li>' if there else f"<li>{html.escape(name)}</li>")
+        return f"<ul>{''.join(items)}</ul>"
 
 
 def write(file, text):

@@ -1,8 +1,8 @@
 """What the site's search knows: a list of entries, each [page, heading, address, text, kind, part].
 
 A section of a page is one entry, and so is each of its paragraphs that begin with bold words; such a part has 1 in its
-last place, follows its section, and has the words that the section's own text then leaves out. A name of a reference is
-an entry with the first sentence of its description. Kinds are theory, page, list (a section that is mostly a table or a
+last place, follows its section, and has the words that the section's own text then leaves out. A row of the glossary is
+an entry. A name of a reference is an entry with the first sentence of its description. Kinds are theory, page, list (a section that is mostly a table or a
 list), C++ and Python; search.js ranks by them.
 """
 import html
@@ -54,6 +54,14 @@ def sections(title, address, body):
         else:
             section, kind = name, kind_of(address, whole_section(body, piece))
             yield [title, name, f"{address}#{heading[2]}", text, kind, 0]
+
+
+def terms(title, address, body):
+    """The rows of a glossary, each with the place of its section."""
+    for piece in re.split(r"(?=<h[23] id=)", body)[1:]:
+        there = re.match(r'<h[23] id="([^"]*)"', piece)[1]
+        for term, meaning in re.findall(r"<tr>\s*<td>(.*?)</td>\s*<td>(.*?)</td>\s*</tr>", piece, re.S):
+            yield [title, text_of(term), f"{address}#{there}", text_of(meaning), "page", 0]
 
 
 def whole_section(body, piece):

@@ -103,10 +103,10 @@ function show() {
 
 // The order of results and the index are loaded when somebody searches.
 function load() {
-  if (document.getElementById("site-index")) return;
+  if (document.getElementById("script-index")) return;
   for (const name of ["search", "index"]) {
     const script = document.createElement("script");
-    script.id = `site-${name}`;
+    script.id = `script-${name}`;
     script.async = false;
     script.src = `${up}assets/${name}.js`;
     document.head.append(script);

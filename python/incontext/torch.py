@@ -163,6 +163,7 @@ class _Layer(torch.nn.Module):
                             "A parameter is one number, or with `num_heads` one per head, for scores of ... x heads x\n"
                             "queries x keys. It starts at its keyword's number or list. `values()` gives the parameters\n"
                             "by name.\n")
+        cls.__doc__ += "\n" + (kind.__doc__ or "")
 
     def __init__(self, num_heads: int | None = None, *, trained: Iterable[str] | None = None, **fields: Any) -> None:
         super().__init__()

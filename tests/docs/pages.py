@@ -130,7 +130,7 @@ def check_readme():
 def check_version():
     version = re.search(r"project\(incontext VERSION ([\d.]+)", Path("CMakeLists.txt").read_text())[1]
     stated = {
-        "README.md": f"version = {{{version}}}",
+        "README.md": f"note   = {{Software, version {version}}}",
         "CITATION.cff": f"version: {version}\n",
         "CHANGELOG.md": f"\n## [{version}]",
         "packaging/conda-forge/recipe.yaml": f'\n  version: "{version}"\n',

@@ -33,7 +33,8 @@ FIRST = {
     "Bayes risk": "docs/theory/regression.html#bayes-risk",
     "moment ratio": "docs/theory/regression.html#moment-ratio",
     "inverse participation ratio": "docs/theory/classification.html#inverse-participation-ratio",
-    "Holm": "docs/theory/statistics.html#families-holms-procedure",
+    "fading": "docs/glossary.html#",
+    "Holm's procedure": "docs/theory/statistics.html#families-holms-procedure",
     "how many tasks does pretraining need": "docs/theory/",
 }
 # Where there is a reference of C++, of Python: what has to be among the first five.
@@ -41,7 +42,7 @@ FIVE_OF_CPP = {"LinearTask": CLASS, "needle weight": "reference/group__laws.html
                "contract_version": "reference/group__simulate__engine.html#"}
 FIVE_OF_PYTHON = {"needle_weight": "python/laws.html#needle_weight", "needle weight": "python/laws.html#needle_weight",
                   "calibrate": "python/calibration.html#calibrate", "SSMax": "python/scoring.html#SSMax",
-                  "Calibration.advice": "python/calibration.html#Calibration.advice"}
+                  "Calibration.advice": "python/calibration.html#Calibration.advice", "incontext.torch": "python/torch.html"}
 # Where a name is written as one is, it is first.
 NAMES = {"bayes_ridge": ROOM + "#", "laws::needle_weight": "reference/group__laws.html#",
          "laws.needle_weight": "python/laws.html#needle_weight"}

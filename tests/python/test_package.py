@@ -236,7 +236,7 @@ def test_the_reference_has_every_name(tmp_path):
         if room not in ("torch", "jax"):
             assert sorted(headings) == sorted({f"{room}.{name}" for name in dir(getattr(incontext, room))}), room
         assert f"{room}.weights" in headings or room not in ("torch", "jax")
-        assert "std::" not in page and "\n    >>>" not in page and "{.seed" not in page
+        assert "`convention`" not in page and "std::" not in page and "\n    >>>" not in page and "{.seed" not in page
     assert f"[`incontext.{ROOMS[0]}`]" in (tmp_path / "index.md").read_text()
 
 
