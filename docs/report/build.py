@@ -56,7 +56,8 @@ class Refusal(Exception):
 SYMBOLS = {"σ": r"$\sigma$", "τ": r"$\tau$", "κ": r"$\kappa$", "≈": r"$\approx$", "≥": r"$\ge$", "≤": r"$\le$",
            "±": r"$\pm$", "—": "---", "–": "--", "²": "$^2$", "’": "'", "…": r"\dots{}", "×": r"$\times$",
            "{": r"\{", "}": r"\}", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$", "\\": r"\textbackslash{}",
-           "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$", "|": "$|$", "_": r"\_", "^": r"\textasciicircum{}"}
+           "~": r"\textasciitilde{}", "<": "$<$", ">": "$>$", "|": "$|$", "_": r"\_", "^": r"\textasciicircum{}",
+           "ć": r"\'{c}"}
 GREEK = re.compile(r"\b(tau|sigma|kappa)\b")
 # formulas in the text of reports: scripts (W_K, 10^2), equations (d = l = 50), n - 1, square roots, powers of ten
 FORMULA = re.compile(r"sqrt\((?P<root>[^()]*)\)|\b[dlknsxbm](?: = [a-z])? = -?\d[\d,./]*(?<![.,])|\bn - 1\b|"
