@@ -102,7 +102,7 @@ programs() {
   local plain=("$program" softmax-error --dimension 3 --context-length 5 --temperatures 1,2 --trials 300000)
   local pilot=("$program" softmax-error --dimension 3 --context-length 5 --estimator literal --relative-error 0.01)
   local grid=("$program" classify --figure valley --dimension 3 --context-length 10 --trials 4096)
-  local long=("$program" softmax-error --dimension 3 --context-length 5 --temperatures 1,2 --trials 12000000)
+  local long=("$program" softmax-error --dimension 3 --context-length 5 --temperatures 1,2 --trials 120000000)
   alone plain "${plain[@]}"
   alone pilot "${pilot[@]}"
   alone grid "${grid[@]}"
@@ -158,8 +158,8 @@ END
     launch="mpirun -n 3"
     share cut "${long[@]}" --checkpoint "$folder/record" &
     local shared=$!
-    for _ in $(seq 300); do  # until rank 2 simulates, which is when it handles SIGINT, and something is kept
-      sleep 0.1
+    for _ in $(seq 1500); do  # until rank 2 simulates, which is when it handles SIGINT, and something is kept
+      sleep 0.02
       local caught=0
       [ ! -e "$folder/process.2" ] ||
         caught=$(sed -n 's/^SigCgt:\t/0x/p' "/proc/$(cat "$folder/process.2")/status" 2>/dev/null || echo 0)
