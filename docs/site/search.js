@@ -2,11 +2,12 @@
 // of its page or in its text; where none has them all, those that have some are. Rare words count more than common
 // ones, a heading more than a title, a title more than the text, and the query as a whole, as a heading or in one place
 // of the text, more than its words apart. Theory is before other pages, these before names of C++ and of Python, and
-// all of them before lists, such as tables of files; for a query that is written as a name is, names are first.
+// all of them before lists, such as tables of files, and these before terms of the glossary; for a query that is written
+// as a name is, names are first.
 "use strict";
 
 // Factors of an entry's score: what it is; whether the query is written as its name is, or says in words what it names.
-const KINDS = { theory: 1.3, page: 1, "C++": 0.9, Python: 0.85, list: 0.5 };
+const KINDS = { theory: 1.3, page: 1, "C++": 0.9, Python: 0.85, list: 0.5, term: 0.3 };
 const AS_NAME = 2.2, IN_WORDS = 0.6;
 // What one word is worth, times its rarity, by its place and by how much of the entry's word it is.
 const IN_HEADING = 4, IN_TITLE = 1.5;  // and up to 1 in the text

@@ -2,8 +2,8 @@
 
 A section of a page is one entry, and so is each of its paragraphs that begin with bold words; such a part has 1 in its
 last place, follows its section, and has the words that the section's own text then leaves out. A row of the glossary is
-an entry. A name of a reference is an entry with the first sentence of its description. Kinds are theory, page, list (a section that is mostly a table or a
-list), C++ and Python; search.js ranks by them.
+an entry, a term. A name of a reference is an entry with the first sentence of its description. Kinds are theory, page,
+term, list (a section that is mostly a table or a list), C++ and Python; search.js ranks by them.
 """
 import html
 import re
@@ -61,7 +61,7 @@ def terms(title, address, body):
     for piece in re.split(r"(?=<h[23] id=)", body)[1:]:
         there = re.match(r'<h[23] id="([^"]*)"', piece)[1]
         for term, meaning in re.findall(r"<tr>\s*<td>(.*?)</td>\s*<td>(.*?)</td>\s*</tr>", piece, re.S):
-            yield [title, text_of(term), f"{address}#{there}", text_of(meaning), "page", 0]
+            yield [title, text_of(term), f"{address}#{there}", text_of(meaning), "term", 0]
 
 
 def whole_section(body, piece):

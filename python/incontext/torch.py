@@ -159,8 +159,8 @@ class _Layer(torch.nn.Module):
         if fields:
             cls.__doc__ += f"\nThe map's fields are keywords: {', '.join(fields)}.\n"
         if names:
-            cls.__doc__ += (f"\nThe layer trains {', '.join(names)}, or only those that `trained` names; the rest are buffers.\n"
-                            "A parameter is one number, or with `num_heads` one per head, for scores of ... x heads x\n"
+            cls.__doc__ += (f"\nThe layer trains {', '.join(names)}, or only those that `trained` names; the rest are\n"
+                            "buffers. A parameter is one number, or with `num_heads` one per head, for scores of ... x heads x\n"
                             "queries x keys. It starts at its keyword's number or list. `values()` gives the parameters\n"
                             "by name.\n")
         cls.__doc__ += "\n" + (kind.__doc__ or "")

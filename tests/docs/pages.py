@@ -147,6 +147,11 @@ def check_citations():
     """docs/citing.md has what CITATION.cff refers to."""
     references = Path("CITATION.cff").read_text().partition("\nreferences:\n")[2]
     page = Path("docs/citing.md").read_text().replace("$\\geq$", "≥")
+    for letter, tex in ("ć", "{\\'c}"), ("é", "{\\'e}"), ("ô", "{\\^o}"):
+        page = page.replace(tex, letter)
+    for given, family in re.findall(r"given-names: (.*), family-names: (.*) }", references):
+        if f"{family}, {given}" not in page:
+            breach("docs/citing.md", f"does not have {given} {family}, whom CITATION.cff names")
     wanted = re.findall(r'title: "(.*)"|url: https://arxiv.org/abs/(.*)', references)
     for title, number in wanted:
         if (f"{{{title}}}" if title else f"arXiv:{number}}}") not in page:

@@ -34,7 +34,7 @@ FIRST = {
     "moment ratio": "docs/theory/regression.html#moment-ratio",
     "inverse participation ratio": "docs/theory/classification.html#inverse-participation-ratio",
     "fading": "docs/glossary.html#",
-    "Holm's procedure": "docs/theory/statistics.html#families-holms-procedure",
+    "Holm": "docs/theory/statistics.html#families-holms-procedure",
     "how many tasks does pretraining need": "docs/theory/",
 }
 # Where there is a reference of C++, of Python: what has to be among the first five.
