@@ -228,7 +228,7 @@ class Renderer:
             else:
                 self.entries.append([title, title, here, search.text_of(body.partition("<h2")[0]), "Python", 0])
                 self.entries += search.names_of_python(title, here, body)
-            names = [name.partition(".")[2] for name in sorted(known, key=str.lower) if name.startswith(module + ".")]
+            names = [name.partition(".")[2] for name in sorted(known, key=lambda one: (one.lower(), one)) if name.startswith(module + ".")]
             contents = "".join(f'<li><a href="#{name}">{name.replace("_", "_<wbr>")}</a></li>' for name in names)
             body = with_anchors(body).replace("<h2", f'<ul class="names">{contents}</ul>\n<h2', 1)
             write(self.site / here, framed(self.groups, title, body, here))

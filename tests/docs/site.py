@@ -181,6 +181,15 @@ for name in ["docs/theory/regression.html", *[ROOM] * bool(doxygen), *["python/l
     assert headings and all('class="anchor"' in heading for heading in headings), f"{name}: a heading has no link"
 
 if of_python:
+    # the same bytes, whatever order Python's sets have
+    made = []
+    for seed in "1", "2", "3":
+        build(root, work / seed, PYTHONHASHSEED=seed).check_returncode()
+        made.append({page.name: page.read_bytes() for page in sorted((work / seed / "python").iterdir())})
+        shutil.rmtree(work / seed)
+    different = [name for name in made[0] if any(other[name] != made[0][name] for other in made)]
+    assert not different, f"two builds of the site differ in {different}"
+
     python = os.environ.get("INCONTEXT_DOCS_PYTHON", sys.executable)
     program = """import incontext as ic; print(*(f"{room}.{name}" for room in ic.__all__ if room != "calibrate"
         for name in dir(getattr(ic, room)) if not name.startswith("_")))"""
