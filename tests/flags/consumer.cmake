@@ -37,7 +37,11 @@ execute_process(COMMAND ${_call} ${_options} ${_includes} -DTHRUST_HOST_SYSTEM=T
                         -DCUB_IGNORE_DEPRECATED_CPP_DIALECT -c "${SOURCE}/tests/flags/${_consumer}.cpp"
                         -o "${BINARY}/consumer.o" COMMAND_ERROR_IS_FATAL ANY)
 # Linked without the options: with them g++ would have the whole program flush subnormal numbers to 0.
-execute_process(COMMAND "${COMPILER}" "${BINARY}/consumer.o" -o "${BINARY}/consumer" COMMAND_ERROR_IS_FATAL ANY)
+set(_linked)
+if(OPTIONS MATCHES "-fopenmp")
+  set(_linked -fopenmp)
+endif()
+execute_process(COMMAND "${COMPILER}" ${_linked} "${BINARY}/consumer.o" -o "${BINARY}/consumer" COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND "${BINARY}/consumer" RESULT_VARIABLE _result OUTPUT_VARIABLE _output)
 message("${_output}")
 if(WHAT STREQUAL "unprotected")

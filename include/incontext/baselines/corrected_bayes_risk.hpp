@@ -7,6 +7,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/numerics/solve.hpp"
 
 namespace incontext::baselines {

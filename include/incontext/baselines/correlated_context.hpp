@@ -9,6 +9,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
 /// Linear attention on contexts whose inputs are correlated from position to position: cov(x_i, x_j) = K_ij I with
 /// K_ii = 1, and a query that is independent of them.

@@ -15,6 +15,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/log_concave.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/numerics/quadrature.hpp"
 
 /// The posterior mean over a pool of k tasks that were drawn from the prior, which is what a memorizing predictor has at

@@ -13,6 +13,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::baselines {
 

@@ -6,6 +6,15 @@
 
 namespace incontext::numerics {
 
+namespace detail {
+
+/// Gives Eigen one thread when the program starts. Compiled with OpenMP, Eigen would divide every product of 48 rows and
+/// more among threads that spin while they wait, that a fork() does not copy, and whose number can change the last digits.
+/// A program that wants them for its own products calls Eigen::setNbThreads(n) in main; closed forms then use them, too.
+inline const bool eigen_has_one_thread = (Eigen::setNbThreads(1), true);
+
+}  // namespace detail
+
 /// A column of numbers of any length.
 template <Real T>
 using Vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::baselines::detail {
 

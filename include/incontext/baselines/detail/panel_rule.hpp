@@ -5,6 +5,7 @@
 #include <boost/math/special_functions/legendre.hpp>
 
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::baselines::detail {
 

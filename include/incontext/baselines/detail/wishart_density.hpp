@@ -9,6 +9,7 @@
 
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::baselines::detail {
 
