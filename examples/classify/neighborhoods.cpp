@@ -1,6 +1,7 @@
+#include <incontext/numerics/minimum.hpp>
+
 #include <algorithm>
 #include <boost/math/constants/constants.hpp>
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -113,15 +114,15 @@ statistics::Estimate loss(const std::vector<Query>& queries, const Gain& gain) {
   return estimate_of(values);
 }
 
-/// The argument of `gain` at which the mean loss is least. Brent's method finds it, because the loss is convex in this
-/// number.
+/// The argument of `gain` at which the mean loss is least, NaN where that is an end of the search. Brent's method finds
+/// it, because the loss is convex in this number.
 template <class Gain>
 double best_number(const std::vector<Query>& queries, const Gain& gain, double low, double high) {
   const auto at = [&](double log_number) {
     const double number = std::exp(log_number);
     return loss(queries, [&](double sum) { return gain(number, sum); }).mean;
   };
-  return std::exp(boost::math::tools::brent_find_minima(at, std::log(low), std::log(high), 20).first);
+  return std::exp(numerics::minimum_between<double>(at, std::log(low), std::log(high), 20).inside());
 }
 
 double mean_of(const std::vector<Query>& queries, double (*number)(const Query&)) {

@@ -179,31 +179,32 @@ Table critical_lengths(FadingRun& run) {
   const std::int64_t drawn_at_most = most_scores(o) / 128;
   for (const double weight : given_or(run, "weights", o.weights, {0.9, 0.5, 0.1})) {
     const auto add = [&](const std::string& map, const laws::CriticalLength<double>& critical, double beta) {
-      std::vector<Cell> cells{map, weight, critical.length, beta};
-      const bool endless = !std::isfinite(critical.weight_beyond);
-      if (critical.length < 2 || critical.length > drawn_at_most) {
-        cells[2] = endless ? Cell() : Cell(critical.length);
+      const bool endless = !std::isfinite(critical.length);
+      const auto length = endless ? INT64_MAX : static_cast<std::int64_t>(critical.length);
+      std::vector<Cell> cells{map, weight, endless ? Cell() : Cell(length), beta};
+      if (length < 2 || length > drawn_at_most) {
         std::vector<Cell> shown = Judgment::shown({}, {});
         shown.front() = critical.weight;
-        shown.back() = std::string(endless               ? "kept in every row up to 5.6e14"
-                                   : critical.length < 2 ? "not kept in any row of two scores"
-                                                         : "longer than --most-scores allows to draw");
+        shown.back() = std::string(endless      ? "kept in every row up to 5.6e14"
+                                   : length < 2 ? "not kept in any row of two scores"
+                                                : "longer than --most-scores allows to draw");
         table.add_row(std::move(cells), shown);
         return;
       }
-      const Measured measured = needle(run, normal_row(o, critical.length - 1), beta, score);
+      const Measured measured = needle(run, normal_row(o, length - 1), beta, score);
       add_row(table, run, asked_if(!o.weights.empty()), std::move(cells), critical.weight, measured,
-              needle_rows(critical.weight, static_cast<double>(critical.length - 1), beta * stddev, measured));
+              needle_rows(critical.weight, critical.length - 1, beta * stddev, measured));
     };
     const auto plain = laws::softmax_critical_length(stddev, score, weight);
     add("softmax", plain, 1.0);
-    if (plain.length > 1 && plain.length <= drawn_at_most) {
-      run.controls.add({"1 / (1 + (n - 1) e^(v/2 - m))", plain.length, "w = " + short_text(weight, 4)},
-                       1 / (1 + static_cast<double>(plain.length - 1) * std::exp(o.variance / 2 - score)), plain.weight,
-                       needle(run, normal_row(o, plain.length - 1), 1.0, score).mean);
+    if (plain.length > 1 && plain.length <= static_cast<double>(drawn_at_most)) {
+      const auto length = static_cast<std::int64_t>(plain.length);
+      run.controls.add({"1 / (1 + (n - 1) e^(v/2 - m))", length, "w = " + short_text(weight, 4)},
+                       1 / (1 + (plain.length - 1) * std::exp(o.variance / 2 - score)), plain.weight,
+                       needle(run, normal_row(o, length - 1), 1.0, score).mean);
     }
     const auto scaled = laws::ssmax_critical_length(o.scale, o.variance, score, weight);
-    add("SSMax", scaled, o.scale * std::log(static_cast<double>(scaled.length)));
+    add("SSMax", scaled, o.scale * std::log(scaled.length));
   }
   table.notes = {"Theory: the exact weight in a row of that length; one score more leaves less than w."};
   return table;

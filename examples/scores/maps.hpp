@@ -1,5 +1,6 @@
 #pragma once
 
+#include <incontext/calibration/visible_scores.hpp>
 #include <incontext/scoring/approximate_softmax.hpp>
 #include <incontext/scoring/entmax.hpp>
 #include <incontext/scoring/hardmax.hpp>
@@ -39,11 +40,13 @@ struct ScoreMap {
   std::function<Numbers(const Numbers&)> weights;
   std::function<Numbers(const Numbers&)> log_weights;
   std::function<Numbers(const Numbers&, const Numbers&)> jvp;
+  bool counts_keys = true;  ///< whether a finite mask would change the other weights
 };
 
 template <scoring::Scoring Map>
 ScoreMap score_map(const Map& map) {
   ScoreMap result;
+  result.counts_keys = calibration::counts_keys<Map>;
   result.weights = [map](const Numbers& z) {
     Numbers out(z.size());
     weights(map, z, out);

@@ -8,6 +8,7 @@
 
 #include "examples/scores/maps.hpp"
 #include "examples/support/command_line.hpp"
+#include "examples/support/data_table.hpp"
 #include "examples/support/unused_options.hpp"
 
 /// The options of incontext scores, and the check of their combinations.
@@ -25,6 +26,7 @@ struct ScoresOptions {
   Numbers direction = {};
   std::string weights = {};
   bool causal = false;
+  bool no_finite_masks = false;
   bool norms = false;
 
   MapParameters parameters = {};
@@ -105,6 +107,8 @@ inline void add_row_options(CLI::App& app, ScoresOptions& o) {
   add_input(app, "--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv; -inf masks a key");
   add_flag(app, "--causal", o.causal,
            "A query of --scores does not see later keys; fewer queries than keys are the last ones");
+  add_flag(app, no_finite_masks, o.no_finite_masks,
+           "Every finite score is a score; without this one of at most -5000 can be a mask");
   add_read(app, "--map", read_map, listed, "NAME", o.map);
   add_read(app, "--direction", read_direction, "Change of the scores of --row: shows the change of the weights",
            "X,X,...");
@@ -122,7 +126,8 @@ inline void add_map_options(CLI::App& app, MapParameters& p) {
   add_number(
       app, "--exponent", p.exponent, "SSA: k", [](double value) { return value >= 1; }, "1 <= value");
   add_number(
-      app, "--alpha", p.alpha, "entmax: alpha", [](double value) { return value > 1; }, "1 < value");
+      app, "--alpha", p.alpha, "entmax: alpha", [](double value) { return value > 0 && value != 1; },
+      "0 < value < 1 or 1 < value");
   add_choice<scoring::ScoreScale>(app, "--score-scale", p.scale, "NormSoftmax: what scale of the scores",
                                   {{"population", scoring::ScoreScale::population_stddev},
                                    {"sample", scoring::ScoreScale::sample_stddev},
@@ -160,8 +165,8 @@ inline UnusedOptions check_combination(const CLI::App& app, const ScoresOptions&
   const std::vector<std::string> parameters{"--temperature", "--s",     "--bias",        "--base",
                                             "--exponent",    "--alpha", "--score-scale", "--over"};
   const std::vector<std::string> of_figures{"--lengths", "--temperatures", "--gap"};
-  const std::vector<std::string> of_rows{"--row",       "--scores", "--causal", "--map",
-                                         "--direction", "--norms",  "--weights"};
+  const std::vector<std::string> of_rows{"--row", "--scores",    "--causal", no_finite_masks,
+                                         "--map", "--direction", "--norms",  "--weights"};
   const bool figure = !o.figure.empty(), scores = !o.scores.empty(), row = !o.row.empty();
   if (!figure && !scores && !row) {
     throw InputError("nothing to do: needs --figure NAME, --row X,X,... or --scores FILE (see --help)");

@@ -75,10 +75,12 @@ inline std::vector<Table> row_tables(const CLI::App& app, const ScoresOptions& o
   const MapEntry& entry = *find_map(o.map);
   const ScoreMap map = entry.make(o.parameters);
   if (std::none_of(o.row.begin(), o.row.end(), detail::visible)) throw InputError("--row: has no visible score");
-  const Numbers weights = map.weights(o.row);
+  Numbers row = o.row;
+  if (map.counts_keys && !o.no_finite_masks) hide_finite_masks(row, "--row");
+  const Numbers weights = map.weights(row);
   detail::require_defined("--row", o.map, weights);
-  const Numbers log_weights = map.log_weights ? map.log_weights(o.row) : Numbers{};
-  const Numbers change = o.direction.empty() ? Numbers{} : map.jvp(o.row, o.direction);
+  const Numbers log_weights = map.log_weights ? map.log_weights(row) : Numbers{};
+  const Numbers change = o.direction.empty() ? Numbers{} : map.jvp(row, o.direction);
 
   Table table{.name = "row",
               .title = detail::map_in_words(app, entry) + ": a row of " + std::to_string(o.row.size()) + " scores",
@@ -105,7 +107,7 @@ inline std::vector<Table> row_tables(const CLI::App& app, const ScoresOptions& o
   }
   if (o.norms) {
     detail::require_short_for_norms(o.row.size());
-    const MatrixNorms norms = jacobian_norms_at(map, o.row);
+    const MatrixNorms norms = jacobian_norms_at(map, row);
     summary.add_row({"Jacobian, spectral norm", norms.spectral});
     summary.add_row({"Jacobian, Frobenius norm", norms.frobenius});
     if (std::isnan(norms.spectral)) summary.notes.push_back("The map has no derivative at this row.");
@@ -133,9 +135,10 @@ inline std::vector<Table> matrix_tables(const CLI::App& app, const ScoresOptions
     const Eigen::Index seen = scoring::visible_keys(visibility, i, scores.rows(), scores.cols());
     Numbers row(static_cast<std::size_t>(seen));
     for (Eigen::Index j = 0; j < seen; ++j) row[static_cast<std::size_t>(j)] = scores(i, j);
-    const auto visible = std::count_if(row.begin(), row.end(), detail::visible);
     const std::string source = o.scores + ": row " + std::to_string(i + 1);
-    if (visible == 0) throw InputError(source + ": has no visible score");
+    if (std::none_of(row.begin(), row.end(), detail::visible)) throw InputError(source + ": has no visible score");
+    if (map.counts_keys && !o.no_finite_masks) hide_finite_masks(row, source);
+    const auto visible = std::count_if(row.begin(), row.end(), detail::visible);
     const Numbers weights = map.weights(row);
     detail::require_defined(source, o.map, weights);
     for (Eigen::Index j = 0; j < seen; ++j) all(i, j) = weights[static_cast<std::size_t>(j)];

@@ -32,6 +32,8 @@ std::string law_in_words(const SoftmaxErrorOptions& o) {
          (o.estimator == EstimatorChoice::literal ? ", literal trials" : "");
 }
 
+bool is_inside(const Optimum& best) { return best.place == numerics::SearchPlace::inside; }
+
 /// The columns: what varies, the attention and its parameter, and its errors.
 Table error_table(std::string title, std::vector<Column> varied, const std::string& parameter) {
   Table table{.name = "errors", .title = std::move(title), .columns = std::move(varied)};
@@ -63,11 +65,26 @@ Table optimum_table(std::vector<Column> varied) {
 
 /// By how much the error at the best parameter is below softmax's error at the temperature that is best for approximate
 /// softmax.
+///
+/// At an end of the search there is no best parameter: the error falls on beyond it.
 void add_optimum(Table& table, std::vector<Cell> varied, const Situation& at, const Optimum& best) {
   const double approximate = approximate_optimal_temperature(at);
   const double there = exact_error(at, Softmax{approximate}).value;
-  varied.insert(varied.end(), {best.parameter, best.error, approximate, there, 100 * (there - best.error) / there});
+  varied.insert(varied.end(), {is_inside(best) ? Cell(best.parameter) : Cell("edge of the search"), best.error,
+                               approximate, there, 100 * (there - best.error) / there});
   table.add_row(std::move(varied));
+  if (is_inside(best)) return;
+  const bool highest = best.place == numerics::SearchPlace::highest;
+  table.notes.push_back(
+      "At " + in_words(best.parameter) + ", the " + (highest ? "highest" : "lowest") +
+      " value that was searched, the error is still no larger than before: there is no optimum, and the "
+      "limit for " +
+      (highest ? "infinity" : "0") + " is not simulated.");
+}
+
+/// Adds a map at its best parameter, where it has one.
+void add_best(std::vector<NamedMap>& named, const std::string& name, const Optimum& best, const Map& map) {
+  if (is_inside(best)) named.push_back({name, best.parameter, map});
 }
 
 Cell second_order_cell(const Situation& at, double temperature) {
@@ -106,7 +123,7 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
   for (const double t : o.temperatures) named.push_back({"softmax", t, Softmax{t}});
   const double approximate = approximate_optimal_temperature(at);
   named.push_back({"softmax, τ* of approx.", approximate, Softmax{approximate}});
-  named.push_back({"softmax, τ*", best.parameter, Softmax{best.parameter}});
+  add_best(named, "softmax, τ*", best, Softmax{best.parameter});
   std::stable_sort(named.begin(), named.end(), [](const auto& a, const auto& b) { return a.parameter < b.parameter; });
   return named;
 }
@@ -173,7 +190,7 @@ std::vector<Table> map_tables(Run& run, const std::string& title, const Situatio
   add_optimum(optima, {"softmax", "τ"}, at, temperature);
   std::vector<NamedMap> scaled;
   for (const double s : o.scales) scaled.push_back({"SSMax, s", s, SSMax{s}});
-  scaled.push_back({"SSMax, s*", scale.parameter, SSMax{scale.parameter}});
+  add_best(scaled, "SSMax, s*", scale, SSMax{scale.parameter});
   add_errors(errors, run, "SSMax", {}, at, scaled);
   add_optimum(optima, {"SSMax", "s"}, at, scale);
   std::vector<NamedMap> averaged;
@@ -181,7 +198,7 @@ std::vector<Table> map_tables(Run& run, const std::string& title, const Situatio
     const Optimum base = optimal_base(at, exponent);
     const std::string name = "SSA, exponent " + in_words(exponent);
     averaged.push_back({name + ", b", 1, SSA{1, exponent}});
-    averaged.push_back({name + ", b*", base.parameter, SSA{base.parameter, exponent}});
+    add_best(averaged, name + ", b*", base, SSA{base.parameter, exponent});
     add_optimum(optima, {name, "b"}, at, base);
   }
   add_errors(errors, run, "SSA", {}, at, averaged);

@@ -59,10 +59,8 @@ regression::InverseTemperatureParabola<double> approximation(const Situation& at
 /// The least error over a positive parameter of a map, looked for from `start`.
 template <class MakeMap>
 Optimum least(const Situation& at, double start, const MakeMap& make) {
-  const auto best =
-      regression::minimize_softmax_error([&](double x) { return exact_error(at, Map(make(x))).value; },
-                                         regression::SearchRange<double>{start / 1e4, start, start * 1e6});
-  return {best.parameter, best.error};
+  return regression::minimize_softmax_error([&](double x) { return exact_error(at, Map(make(x))).value; },
+                                            regression::SearchRange<double>{start / 1e4, start, start * 1e6});
 }
 
 bool has_isotropic_optimum(const Situation& at) {
@@ -94,19 +92,16 @@ Optimum optimal_temperature(const Situation& at) {
   if (!has_isotropic_optimum(at)) {
     return least(at, approximate_optimal_temperature(at), [](double t) { return Softmax{t}; });
   }
-  const auto best =
-      regression::softmax_optimal_temperature_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length);
-  return {best.parameter, best.error};
+  return regression::softmax_optimal_temperature_isotropic(at.isotropic->attention, at.isotropic->task,
+                                                           at.context_length);
 }
 
 Optimum optimal_scale(const Situation& at) {
   if (!has_isotropic_optimum(at)) {
     const Optimum best = optimal_temperature(at);
-    return {1 / (best.parameter * std::log(static_cast<double>(at.context_length))), best.error};
+    return {1 / (best.parameter * std::log(static_cast<double>(at.context_length))), best.error, best.place};
   }
-  const auto best =
-      regression::ssmax_optimal_scale_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length);
-  return {best.parameter, best.error};
+  return regression::ssmax_optimal_scale_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length);
 }
 
 Optimum optimal_base(const Situation& at, double exponent) {
@@ -115,9 +110,8 @@ Optimum optimal_base(const Situation& at, double exponent) {
       return SSA{b, exponent};
     });
   }
-  const auto best =
-      regression::ssa_optimal_base_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length, exponent);
-  return {best.parameter, best.error};
+  return regression::ssa_optimal_base_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length,
+                                                exponent);
 }
 
 }  // namespace incontext::examples::softmax_error

@@ -4,6 +4,7 @@
 #include <incontext/regression/attention.hpp>
 #include <incontext/regression/linear_task.hpp>
 #include <incontext/regression/optimal_temperature.hpp>
+#include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/scoring/softmax.hpp>
 #include <incontext/scoring/ssa.hpp>
 #include <incontext/scoring/ssmax.hpp>
@@ -34,11 +35,8 @@ struct Situation {
   std::optional<IsotropicFamily> isotropic = {};  ///< the same, where it is isotropic
 };
 
-/// The best value of a map's free parameter, and the error there.
-struct Optimum {
-  double parameter;
-  double error;
-};
+/// The best value of a map's free parameter, and the error there. At an end of its search it is no optimum.
+using Optimum = regression::SoftmaxOptimum<double>;
 
 numerics::Quadrature<double> exact_error(const Situation& at, const Map& map);
 

@@ -1,8 +1,8 @@
 #include "examples/support/boundary_fit.hpp"
 
+#include <incontext/numerics/minimum.hpp>
 #include <incontext/training/affine_task.hpp>
 
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 
 namespace incontext::examples {
@@ -16,7 +16,8 @@ ShiftFit fitted_to(const std::vector<ShiftedError>& errors, const std::function<
     for (const ShiftedError& at : errors) squares += std::pow(residual(log_parameter, at), 2);
     return squares;
   };
-  const auto [best, least] = boost::math::tools::brent_find_minima(sum, std::log(1e-3), std::log(100.0), 26);
+  const auto found = numerics::minimum_between<double>(sum, std::log(1e-3), std::log(100.0), 26);
+  const double best = found.inside(), least = found.value;
   ShiftFit fit{.parameter = std::exp(best)};
   double slopes = 0;
   for (const ShiftedError& at : errors) {

@@ -18,7 +18,8 @@ struct ShiftFit {
   std::vector<double> ratios = {};
 };
 
-/// Fits model(parameter, sigma) > 0 for a parameter from 0.001 to 100. Two points are needed for an error.
+/// Fits model(parameter, sigma) > 0 for a parameter between 0.001 and 100; at an end of these the parameter is NaN. Two
+/// points are needed for an error.
 ShiftFit fitted_to(const std::vector<ShiftedError>& errors, const std::function<double(double, double)>& model);
 
 /// The clip model in the metric of arXiv 2508.14685, eq. 2, for inputs N(0, 1): the points 3 to 40, divided by 40.

@@ -69,9 +69,10 @@ void require_text(const std::string& file, std::string_view text) {
   }
 }
 
-/// Reads the first line that is neither a comment nor blank.
-std::vector<std::string> first_line(const CsvFile& csv, Records& records) {
+/// Reads the first line that is neither a comment nor blank, and remembers the last comment before it.
+std::vector<std::string> first_line(CsvFile& csv, Records& records) {
   while (records.next()) {
+    if (records.comment()) csv.comment_before = records.start().line;
     if (!records.comment() && !records.blank()) return {records.cells().begin(), records.cells().end()};
   }
   throw InputError(csv.file + ": is empty (needs a header line and rows of numbers)");
@@ -114,7 +115,10 @@ bool is_row_of_numbers(const CsvFile& csv, Header header) {
   const bool all = numbers == static_cast<std::ptrdiff_t>(cells.size());
   if (header == Header::required && all) {
     throw_input_error(csv.file, "first line holds numbers", cells.front(),
-                      "a header line with the column names, or --no-header");
+                      "a header line with the column names, or --no-header" +
+                          (csv.comment_before == 0
+                               ? std::string()
+                               : "; line " + std::to_string(csv.comment_before) + " begins with # and is a comment"));
   }
   if (header == Header::optional && numbers > 0 && !all && !cells.front().empty()) {
     throw InputError(csv.file + ": first line mixes names and numbers (needs names, or a row of numbers)");
@@ -141,7 +145,8 @@ CsvFile parse_csv(const std::string& file, std::string text, Header header) {
   Records records(csv.file, csv.text, csv.separator);
   csv.column_names = first_line(csv, records);
   const CsvRow first = records.start();
-  const std::size_t cells = csv.column_names.size();
+  const std::size_t cells = csv.cells = csv.column_names.size();
+  records.expect(cells);
   if (cells > 1 && csv.column_names.back().empty()) {
     csv.column_names.pop_back();
     csv.trailing_separator = true;

@@ -10,7 +10,8 @@
 
 /// Tables of separated values: a header line with the column names, then one line per row, with the quoting of RFC 4180
 /// and CRLF or LF. The separator is the semicolon, tab or comma that the header line has; numbers may have a decimal
-/// comma where commas do not separate. Lines that begin with # are comments.
+/// comma where commas do not separate. Lines that begin with # are comments, but for rows whose first cell does: those have as
+/// many cells as the first line and no blank after the #.
 namespace incontext::examples {
 
 /// Whether the first line must name the columns, may be a row if it holds numbers, or is a row. Columns without names
@@ -28,7 +29,9 @@ struct CsvRow {
 struct CsvFile {
   std::string file;  ///< the name of the file in messages
   std::string text;
-  char separator = ',';  ///< ' ' means any number of blanks
+  char separator = ',';            ///< ' ' means any number of blanks
+  std::size_t cells = 0;           ///< of a row
+  std::size_t comment_before = 0;  ///< the line of the last comment before the first row; 0: none
   std::vector<std::string> column_names = {};
   bool trailing_separator = false;  ///< every line ends with one
   bool row_numbers = false;         ///< the first column only numbers the rows, as pandas and R write them

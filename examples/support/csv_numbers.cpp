@@ -46,7 +46,7 @@ class CellReader {
   /// Refuses commas all of which stand before three digits, because they may separate thousands.
   void require_clear_commas() const {
     if (!comma_ || !only_thousands_) return;
-    Records records(csv_.file, csv_.text, csv_.separator);
+    Records records(csv_.file, csv_.text, csv_.separator, csv_.cells);
     records.go_to(csv_.rows[comma_->row]);
     records.next();
     refuse(records.cells()[comma_->column], comma_->row, comma_->column,
@@ -94,7 +94,7 @@ class CellReader {
   }
 
   bool has_numbers(std::size_t column) const {
-    Records records(csv_.file, csv_.text, csv_.separator);
+    Records records(csv_.file, csv_.text, csv_.separator, csv_.cells);
     return std::any_of(csv_.rows.begin(), csv_.rows.end(), [&](CsvRow row) {
       records.go_to(row);
       records.next();
@@ -128,7 +128,7 @@ class CellReader {
 CsvNumbers numeric_columns(const CsvFile& csv, const std::vector<std::size_t>& columns, Entries entries,
                            const WaysOut& ways_out) {
   Eigen::MatrixXd values(static_cast<Eigen::Index>(csv.rows.size()), static_cast<Eigen::Index>(columns.size()));
-  Records records(csv.file, csv.text, csv.separator);
+  Records records(csv.file, csv.text, csv.separator, csv.cells);
   CellReader reader(csv, columns, entries, ways_out);
   for (std::size_t i = 0; i < csv.rows.size(); ++i) {
     records.go_to(csv.rows[i]);

@@ -71,7 +71,22 @@ bool Records::next() {
 bool Records::begins_comment() const {
   if (text_[at_] != '#') return false;
   const std::size_t end = std::min(text_.find_first_of(std::string{separator_, '\n'}, at_), text_.size());
-  return !names_missing(trimmed(text_.substr(at_, end - at_)));
+  if (names_missing(trimmed(text_.substr(at_, end - at_)))) return false;
+  const bool blank_follows = at_ + 1 < text_.size() && is_blank(text_[at_ + 1]);
+  return cells_of_row_ == 0 || blank_follows || cells_in_line() != cells_of_row_;
+}
+
+/// Of this line, where separators inside quotation marks do not count.
+std::size_t Records::cells_in_line() const {
+  const std::string_view line = trimmed(text_.substr(at_, text_.find('\n', at_) - at_));
+  std::size_t cells = 1;
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') quoted = !quoted;
+    const bool ends = separator_ == ' ' ? is_blank(line[i]) && !is_blank(line[i + 1]) : line[i] == separator_;
+    if (ends && !quoted) ++cells;
+  }
+  return cells;
 }
 
 void Records::split() {

@@ -23,8 +23,11 @@ std::optional<double> parse_cell(std::string_view cell, char separator);
 /// valid until the next record is read.
 class Records {
  public:
-  Records(const std::string& file, std::string_view text, char separator)
-      : file_(file), text_(text), separator_(separator) {}
+  /// `cells` is how many a row has, 0 while that is not known.
+  Records(const std::string& file, std::string_view text, char separator, std::size_t cells = 0)
+      : file_(file), text_(text), separator_(separator), cells_of_row_(cells) {}
+
+  void expect(std::size_t cells) { cells_of_row_ = cells; }
 
   void go_to(CsvRow row) {
     at_ = row.offset;
@@ -38,11 +41,13 @@ class Records {
   CsvRow start() const { return start_; }
   bool blank() const { return !comment_ && cells_.size() == 1 && cells_.front().empty(); }
 
-  /// Whether the line begins with #, but not with a spreadsheet's #N/A.
+  /// Whether the line begins with # and is not a row whose first cell does, such as a spreadsheet's #DIV/0!: that has a
+  /// row's number of cells and no blank after the #. Before the first row only #N/A is known for a cell.
   bool comment() const { return comment_; }
 
  private:
   bool begins_comment() const;
+  std::size_t cells_in_line() const;
   void split();
   void read_cell();
   /// A quoted cell may hold separators, doubled quotation marks and line ends.
@@ -52,6 +57,7 @@ class Records {
   const std::string& file_;
   std::string_view text_;
   char separator_;
+  std::size_t cells_of_row_;
   std::size_t at_ = 0;
   std::size_t line_ = 1;
   CsvRow start_ = {0, 1};

@@ -1,5 +1,7 @@
 #include "examples/support/data_table.hpp"
 
+#include <incontext/calibration/visible_scores.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -141,37 +143,20 @@ std::vector<std::size_t> DataFile::places_of(const std::vector<std::string>& nam
 
 MatrixFile read_matrix(const std::string& path) { return read_any_matrix(path, Entries::finite, OneDimension::column); }
 
-double finite_mask(const Eigen::MatrixXd& scores) {
-  double lowest = 0;
-  for (const double score : scores.reshaped()) {
-    if (score > -INFINITY) lowest = std::min(lowest, score);
-  }
-  // masks that were added to scores differ from each other as the scores do
-  Eigen::Index masks = 0, others = 0;
-  double largest_other = 1;
-  for (const double score : scores.reshaped()) {
-    if (!(score > -INFINITY)) continue;
-    if (score <= lowest / 2) {
-      ++masks;
-    } else {
-      ++others;
-      largest_other = std::max(largest_other, std::abs(score));
-    }
-  }
-  const double times = -lowest / largest_other;
-  constexpr double beyond_several = 100, beyond_one = 1e6;
-  const bool is_mask = others > 0 && ((masks > 1 && times >= beyond_several) || times >= beyond_one);
-  return is_mask ? lowest : 0;
-}
+MatrixFile read_scores(const std::string& path) { return read_any_matrix(path, Entries::masked, OneDimension::row); }
 
-MatrixFile read_scores(const std::string& path) {
-  MatrixFile scores = read_any_matrix(path, Entries::masked, OneDimension::row);
-  const double mask = finite_mask(scores.values);
-  if (mask < 0) {
-    throw_input_error(path, "holds scores far below all others, as a mask would be",
-                      detail::number_text(mask, std::chars_format::general, 6), "-inf where a key is masked");
+void hide_finite_masks(std::span<double> row, const std::string& source) {
+  std::vector<double> visible(row.begin(), row.end());
+  const calibration::VisibleScores kept = calibration::keep_visible(visible);
+  const auto refuse = [&](const std::string& problem, double score) {
+    throw_input_error(source, problem, score, calibration::instead_of_finite_masks(no_finite_masks));
+  };
+  if (kept.problem == calibration::RowProblem::between_score_and_mask) {
+    refuse("a score is too low for a score and too near to the others for a mask", kept.problem_value);
   }
-  return scores;
+  const double highest = *std::max_element(row.begin(), row.end());
+  if (kept.count == 0 && highest > -INFINITY) refuse("every score is low enough for a mask", highest);
+  for (double& score : row) score = score < kept.lowest ? -INFINITY : score;
 }
 
 Eigen::MatrixXd centered(const Eigen::MatrixXd& values) { return values.rowwise() - values.colwise().mean(); }

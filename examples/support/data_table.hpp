@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,12 +61,15 @@ struct MatrixFile {
 MatrixFile read_matrix(const std::string& path);
 
 /// A matrix of attention scores, one query per row: finite numbers, or -inf where a key is masked. An array of one
-/// dimension is one query. A mask that was written as a large negative number is refused.
+/// dimension is one query.
 MatrixFile read_scores(const std::string& path);
 
-/// Finds masks written as large negative numbers: several scores a hundred times beyond all others, or one a million
-/// times. Returns the lowest of them, or 0 if there is none.
-double finite_mask(const Eigen::MatrixXd& scores);
+/// The option under which finite scores are never masks.
+inline constexpr const char* no_finite_masks = "--no-finite-masks";
+
+/// Puts -infinity in the place of the finite masks among the keys that a query sees, by the rule of
+/// calibration::keep_visible. A score that may be either is refused; `source` says where the row is from.
+void hide_finite_masks(std::span<double> row, const std::string& source);
 
 /// Every column shifted to mean 0.
 Eigen::MatrixXd centered(const Eigen::MatrixXd& values);

@@ -97,8 +97,14 @@ int deliver(Report report, const OutputOptions& options) {
     return is_kept ? deliver_part(report, options) : exit_bad_input;
   }
   report.run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - report.start).count();
-  const int code = deliver_report(report, options);
-  return is_kept ? code : exit_bad_input;
+  try {
+    const int code = deliver_report(report, options);
+    return is_kept ? code : exit_bad_input;
+  } catch (const InputError& error) {
+    if (!report.run.file || !is_kept) throw;
+    throw InputError(std::string(error.what()) + "; the run is kept: --resume " + report.run.file->file() +
+                     " with another --output writes its report");
+  }
 }
 
 }  // namespace incontext::examples

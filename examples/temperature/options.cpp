@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "examples/support/data_table.hpp"
+
 namespace incontext::examples::temperature {
 
 namespace {
@@ -73,6 +75,8 @@ void add_data_options(CLI::App& app, TemperatureOptions& o) {
             "Raw attention scores, queries x keys, -inf for a mask: the moment-ratio temperature");
   add_flag(app, "--causal", o.causal,
            "A query of --scores does not see later keys; fewer queries than keys are the last ones");
+  add_flag(app, no_finite_masks, o.no_finite_masks,
+           "Every finite number of --scores is a score; without this one of at most -5000 can be a mask");
   const auto read_self_column = [&o](const std::string& text) {
     o.self_column = parse_count<std::int64_t>("--self-column", text, 1, std::numeric_limits<std::int64_t>::max());
   };
@@ -156,7 +160,7 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   if (!data)
     unused.add("no --data",
                {"--columns", "--without", "--labels", "--center", "--standardize", "--no-header", "--drop-missing"});
-  if (!scores) unused.add("no --scores", {"--self-column", "--self-scores", "--causal"});
+  if (!scores) unused.add("no --scores", {"--self-column", "--self-scores", "--causal", no_finite_masks});
   if (figure) {
     unused.add("--figure", {"--temperatures"});
     unused.add("--figure " + o.figure, unused_by_figure(o.figure));

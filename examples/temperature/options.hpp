@@ -36,6 +36,7 @@ struct TemperatureOptions {
   std::string self_scores = {};
   std::optional<std::int64_t> self_column = {};
   bool causal = false;
+  bool no_finite_masks = false;
 
   SimulationOptions simulation = {};
   OutputOptions output = {};

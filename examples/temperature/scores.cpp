@@ -68,6 +68,11 @@ Table scores_table(const TemperatureOptions& o) {
   MatrixFile read = read_scores(o.scores);
   Matrix& scores = read.values;
   if (o.causal) mask_later_keys(scores);
+  for (Eigen::Index i = 0; i < scores.rows() && !o.no_finite_masks; ++i) {
+    std::vector<double> row(scores.row(i).begin(), scores.row(i).end());
+    hide_finite_masks(row, o.scores + ": row " + std::to_string(i + 1));
+    scores.row(i) = Eigen::Map<const Eigen::RowVectorXd>(row.data(), scores.cols());
+  }
   const Estimate estimate = estimate_of(o, scores);
   Table table{.name = "moment_ratio",
               .title = o.scores + ": " + std::to_string(scores.rows()) + " queries x " + std::to_string(scores.cols()) +

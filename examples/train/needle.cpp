@@ -1,7 +1,7 @@
 #include <incontext/core/count.hpp>
 #include <incontext/laws/needle_cross_entropy.hpp>
+#include <incontext/numerics/minimum.hpp>
 
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -39,7 +39,7 @@ double needle_optimum(const NeedleSetting& at, std::int64_t length) {
   });
 }
 
-/// The s at which the mean cross entropy over the lengths is least, by Brent's minimization.
+/// The s at which the mean cross entropy over the lengths is least, NaN where it is not between 0.05 and 20.
 double best_scale(const NeedleSetting& at, const std::vector<std::int64_t>& lengths) {
   return with_needle_law(at, [&](const auto& law) {
     const auto loss = [&](double log_scale) {
@@ -50,7 +50,7 @@ double best_scale(const NeedleSetting& at, const std::vector<std::int64_t>& leng
       }
       return sum;
     };
-    return std::exp(boost::math::tools::brent_find_minima(loss, std::log(0.05), std::log(20.0), 20).first);
+    return std::exp(numerics::minimum_between<double>(loss, std::log(0.05), std::log(20.0), 20).inside());
   });
 }
 

@@ -29,6 +29,8 @@ class Library(Protocol):
     def softmax(self, values: Any) -> Any: ...
     def log(self, values: Any) -> Any: ...
     def log1p(self, values: Any) -> Any: ...
+    def exp(self, values: Any) -> Any: ...
+    def expm1(self, values: Any) -> Any: ...
     def sqrt(self, values: Any) -> Any: ...
     def tanh(self, values: Any) -> Any: ...
     def maximum(self, a: Any, b: Any) -> Any: ...
@@ -38,6 +40,7 @@ class Library(Protocol):
     def stopped(self, values: Any) -> Any: ...
     def arange(self, stop: int, like: Any) -> Any: ...
     def filled(self, value: float, like: Any) -> Any: ...
+    def epsilon(self, like: Any) -> float: ...
     def dtype_like(self, values: Any, like: Any) -> Any: ...
     def entmax_weights(self, scores: Any, alpha: Any) -> Any: ...
     def is_differentiated(self, *arrays: Any) -> bool: ...
@@ -57,10 +60,18 @@ class Row:
         else:
             self.count = library.sum(library.dtype_like(visible, scores), axes)
 
-    def below_largest(self) -> Any:
+    def below_largest(self, axes: tuple[int, ...] = (-1,)) -> Any:
         """The scores minus their largest, on which softmax does not depend: small numbers that do not overflow."""
-        largest = self.library.largest(self.library.stopped(self.lowered(self.scores)), (-1,))
+        largest = self.library.largest(self.library.stopped(self.lowered(self.scores)), axes)
         return self.shown(self.scores - largest)
+
+    def from_mean(self) -> Any:
+        """The scores minus their mean, which is taken of their differences from the largest and then once more, so that
+        a number that all of them share costs no digits."""
+        found = self.below_largest(self.axes)
+        for _ in range(2):
+            found = self.shown(found - self.library.sum(found, self.axes) / self.count)
+        return found
 
     def shown(self, values: Any) -> Any:
         """The values of the visible keys, 0 for the others."""
@@ -109,8 +120,7 @@ def ssa(row: Row, map: Any, given: Parameters) -> Any:
 
 
 def approximate_softmax(row: Row, map: Any, given: Parameters) -> Any:
-    mean = row.library.sum(row.scores, (-1,)) / row.count
-    return row.shown((1 + (row.scores - mean) / given["temperature"]) / row.count)
+    return row.shown((1 + row.from_mean() / given["temperature"]) / row.count)
 
 
 def linear_attention(row: Row, map: Any, given: Parameters) -> Any:
@@ -121,45 +131,69 @@ def linear_attention(row: Row, map: Any, given: Parameters) -> Any:
 def normsoftmax(row: Row, map: Any, given: Parameters) -> Any:
     library, count = row.library, row.count
     one = library.filled(1.0, count)
-    deviation = row.shown(row.scores - library.sum(row.scores, row.axes) / count)
+    deviation = row.from_mean()
+    size = library.stopped(library.maximum(deviation, -deviation))
+    unit = library.largest(size, row.axes)  # squares neither under- nor overflow
+    unit = library.where(unit > 0, unit, one)
+    deviation = deviation / unit
     sample = map.scale == scoring.ScoreScale.sample_stddev
     variance = library.sum(deviation * deviation, row.axes) / (library.maximum(count - 1, one) if sample else count)
-    varies = variance > 0
-    scale = library.where(varies, variance, one)
-    if map.scale != scoring.ScoreScale.population_variance:
-        scale = library.sqrt(scale)
-    divided = row.below_largest() / library.minimum(scale, given["temperature"])
-    # scores that are all equal have equal weights and no derivative
-    return row.softmax(library.where(varies, divided, row.undefined(~varies & (count > 1))))
+    # scores that are equal, or but for their rounding, have no scale of their own, and are divided by the temperature
+    rounding = library.epsilon(row.scores) * library.largest(
+        library.stopped(library.maximum(row.scores, -row.scores)), row.axes)
+    varies = unit * library.sqrt(library.stopped(variance)) > rounding
+    variance = library.where(varies, variance, one)
+    if map.scale == scoring.ScoreScale.population_variance:
+        scale = unit * variance * unit
+    else:
+        scale = unit * library.sqrt(variance)
+    scale = library.where(varies, library.minimum(scale, given["temperature"]), given["temperature"])
+    return row.softmax(row.below_largest() / scale)
 
 
 def sparsemax(row: Row, map: Any, given: Parameters) -> Any:
     return entmax(row, map, {"alpha": row.library.filled(2.0, row.scores)})
 
 
+def _log1p_over(values: Any) -> Any:
+    """log(1 + x) / x for |x| <= 1/8 by its series, whose derivatives of every order do not cancel at x = 0."""
+    found = 0.0
+    for order in range(18, 0, -1):
+        found = 1 / order - values * found
+    return found
+
+
 def entmax(row: Row, map: Any, given: Parameters) -> Any:
-    """C++ finds the weights, which have no derivatives. Two steps of Newton's method for the threshold follow, which
-    leave it where it is and give the weights the derivatives of the solution: one step those of first order, two those
-    of the first three."""
+    """C++ finds the weights, which have no derivatives: x^(1/s) of x = 1 + s y with s = alpha - 1, where y is the score
+    below a common depth. Two steps of Newton's method for the depth follow, which leave it where it is and give the
+    weights the derivatives of the solution: one step those of first order, two those of the first three. Where x is near
+    1, as for alpha near 1, the weight is exp(log(1 + s y) / s), so that no digits are lost in 1/s."""
     library, slope = row.library, given["alpha"] - 1
     found = library.entmax_weights(row.lowered(row.scores), given["alpha"])
     if not library.is_differentiated(row.scores, given["alpha"]):
         return found
     support = found > 0
     one, zero = library.filled(1.0, found), library.filled(0.0, found)
-    line = slope * row.below_largest()
-    excess = library.where(support, found, one) ** library.stopped(slope) + (line - library.stopped(line))
+    fixed, scores = library.stopped(slope), library.where(support, row.below_largest(), zero)
+    logarithm = fixed * library.log(library.where(support, found, one))
+    near = library.maximum(logarithm, -logarithm) < 1 / 8
+    beside = library.expm1(logarithm) / fixed
+    value = library.where(support, found, one) ** fixed
 
-    def step(shift: Any) -> Any:
-        above = library.where(support, excess - shift, one)
-        power = library.where(support, above ** (1 / slope), zero)
+    def solved(depth: Any) -> tuple[Any, Any]:
+        y = beside + (scores - library.stopped(scores)) - depth
+        x = value + (slope * y - fixed * beside)
+        close = y * _log1p_over(library.where(near, slope * y, zero))
+        power = library.where(near, library.exp(library.where(near, close, zero)), library.where(near, one, x) ** (1 / slope))
+        return library.where(support, power, zero), library.where(support, x, one)
+
+    def step(depth: Any) -> Any:
+        power, x = solved(depth)
         excess_of_sum = library.sum(power, (-1,)) - library.stopped(library.sum(found, (-1,)))
-        return shift + slope * excess_of_sum / library.sum(library.where(support, power / above, zero), (-1,))
+        return depth + excess_of_sum / library.sum(power / x, (-1,))
 
-    shift = step(step(library.filled(0.0, found)))
-    above = library.where(support, excess - shift, one)
-    solved = library.where(support, above ** (1 / slope), zero)
-    return found + (solved - library.stopped(solved))  # the bits of C++
+    weights, _ = solved(step(step(zero * found)))
+    return found + (weights - library.stopped(weights))  # the bits of C++
 
 
 def hardmax(row: Row, map: Any, given: Parameters) -> Any:
@@ -255,7 +289,7 @@ def _counts_keys(map: Map) -> bool:
     return not isinstance(map, kinds)
 
 
-def _visible(library: Library, map: Map, scores: Any, visibility: Visibility) -> tuple[Any, Any]:
+def _visible(library: Library, map: Map, scores: Any, visibility: Visibility, finite_masks: bool) -> tuple[Any, Any]:
     """Which keys every query sees, and which rows are defined. Finite masks are masks by the rule of calibrate."""
     seen = scores > -_INFINITY
     causal = visibility == Visibility.causal and len(scores.shape) > 1
@@ -266,7 +300,7 @@ def _visible(library: Library, map: Map, scores: Any, visibility: Visibility) ->
     bad = ~(scores < _INFINITY)  # NaN, or +infinity
     if causal:
         bad = bad & ~(library.arange(keys, scores) > last[:, None])
-    if _counts_keys(map):
+    if finite_masks and _counts_keys(map):
         low = seen & (scores <= _HIGHEST_MASK)
         high = library.filled(_INFINITY, scores)
         lowest = -library.largest(library.where(seen & ~low, -scores, -high), (-1,))
@@ -276,15 +310,16 @@ def _visible(library: Library, map: Map, scores: Any, visibility: Visibility) ->
     return seen, defined
 
 
-def _is_plain(library: Library, scores: Any, visibility: Visibility) -> bool:
+def _is_plain(library: Library, scores: Any, visibility: Visibility, finite_masks: bool) -> bool:
     """Whether every key is seen and none can be a mask, which two numbers tell."""
     if visibility == Visibility.causal and len(scores.shape) > 1 or 0 in scores.shape:
         return False
     low, high = library.range(scores)
-    return _HIGHEST_MASK < low and high < _INFINITY
+    return (_HIGHEST_MASK if finite_masks else -_INFINITY) < low and high < _INFINITY
 
 
-def weights(library: Library, map: Map, scores: Any, visibility: Visibility | str, given: Parameters) -> Any:
+def weights(library: Library, map: Map, scores: Any, visibility: Visibility | str, finite_masks: bool,
+            given: Parameters) -> Any:
     """The weights of a map. Where the values are known, a row or a parameter outside the domain is refused as in C++;
     where they are not, because the library traces the function, such a row is NaN."""
     formula = FORMULAS.get(type(map))
@@ -298,16 +333,17 @@ def weights(library: Library, map: Map, scores: Any, visibility: Visibility | st
     parameters = _parameters(library, map, scores, given)
     fixed, concrete = library.stopped(scores), library.is_concrete(scores)
     axes = (-2, -1) if isinstance(map, scoring.MatrixNormSoftmax) else (-1,)
-    if concrete and _is_plain(library, fixed, chosen):
+    if concrete and _is_plain(library, fixed, chosen, finite_masks):
         visible = None
     else:
-        visible, defined = _visible(library, map, fixed, chosen)
+        visible, defined = _visible(library, map, fixed, chosen, finite_masks)
         if concrete and not bool(defined.all()):
             prototype = map.replace(**{name: getattr(type(map), name) for name in parameter_names(map)})
-            prototype(library.numpy(fixed), chosen)  # raises what C++ says of the row
+            prototype(library.numpy(fixed), chosen, finite_masks=finite_masks)  # raises what C++ says of the row
     found = formula(Row(library, scores, visible, axes), map, parameters)
     if not concrete:
-        return library.where(defined, found, library.filled(math.nan, scores))
+        # a factor, so that the derivatives of such a row are NaN, too
+        return found * library.where(defined, library.filled(1.0, scores), library.filled(math.nan, scores))
     if isinstance(map, scoring.RatioScore) and bool((found != found).any()):
-        map(library.numpy(fixed), chosen)  # a normalizer of 0
+        map(library.numpy(fixed), chosen, finite_masks=finite_masks)  # a normalizer of 0
     return found

@@ -113,9 +113,9 @@ def attend(map: Map, queries: Any, keys: Any, values: Any, visibility: Visibilit
     queries: ... x q x d, keys: ... x n x d, values: ... x n x dv -> ... x q x dv; the axes before the last two
     broadcast. float32 if all three are, or narrower, else float64. The products are not divided: sqrt(d) is often the
     map's temperature. A parameter of the map may be an array that broadcasts against ... x q x 1; with one number per
-    matrix, the attention is still fused. Numbers that are not finite are refused. A product is a score however low it is: only maps that are not fused take one
-    of at most -5000 for a mask, as they do of scores. Under "causal" fewer queries than keys are the last ones. `threads=0` takes
-    all. Runs without the interpreter's lock, and ends at Ctrl-C between two matrices.
+    matrix, the attention is still fused. Numbers that are not finite are refused. A product is a score, however low it
+    is. Under "causal" fewer queries than keys are the last ones. `threads=0` takes all. Runs without the interpreter's
+    lock, and ends at Ctrl-C between two matrices.
 
     >>> import numpy
     >>> from incontext.scoring import SSMax
@@ -126,7 +126,7 @@ def attend(map: Map, queries: Any, keys: Any, values: Any, visibility: Visibilit
     """
     layer = _Layer("attend", map, queries=queries, keys=keys, values=values)
     if not layer.is_fused:
-        return map(layer.scores(), visibility).astype(layer.type, copy=False) @ layer.arrays["values"]
+        return map(layer.scores(), visibility, finite_masks=False).astype(layer.type, copy=False) @ layer.arrays["values"]
     q, k, v = (layer.batch(name) for name in ("queries", "keys", "values"))
     out = layer.empty(q.shape[1], v.shape[2])
     _arrays.apply.attend(layer.map_of_matrices(), q, k, v, out, visibility, threads)
@@ -163,12 +163,12 @@ def attention_gradient(map: Map, queries: Any, keys: Any, values: Any, cotangent
 def _gradient_by_weights(layer: _Layer, visibility: Visibility | str) -> AttentionGradient:
     q, k, v, g = (layer.arrays[name] for name in ("queries", "keys", "values", "cotangent"))
     scores = layer.scores()
-    attention = layer.map(scores, visibility).astype(layer.type, copy=False)
+    attention = layer.map(scores, visibility, finite_masks=False).astype(layer.type, copy=False)
     by_weight = numpy.broadcast_to(g @ numpy.swapaxes(v, -1, -2), attention.shape)
-    by_score = layer.map.vjp(scores, by_weight, visibility).astype(layer.type, copy=False)
+    by_score = layer.map.vjp(scores, by_weight, visibility, finite_masks=False).astype(layer.type, copy=False)
     by = {"queries": by_score @ k, "keys": numpy.swapaxes(by_score, -1, -2) @ q,
           "values": numpy.swapaxes(attention, -1, -2) @ g}
-    parameters = {name: _summed((by_weight * layer.map.derivative(name, scores, visibility)).sum(-1, keepdims=True),
+    parameters = {name: _summed((by_weight * layer.map.derivative(name, scores, visibility, finite_masks=False)).sum(-1, keepdims=True),
                                 value.shape) for name, value in layer.own.items()}
     return AttentionGradient(**{name: _summed(one, layer.shapes[name]) for name, one in by.items()},
                              parameters=parameters)

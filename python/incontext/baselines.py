@@ -19,6 +19,7 @@ import numpy
 from . import _core
 from ._core.baselines import *  # noqa: F403
 from ._record import Choice, Record, table_text
+from .laws import SearchPlace
 
 
 class TaskVariances(Record):
@@ -30,6 +31,7 @@ class DescentLayers(Record):
     learning_rates: Any
     risk: float
     lower_bound: float
+    place: SearchPlace = SearchPlace.inside
 
 
 class CorrelatedLayer(Record):
@@ -53,6 +55,7 @@ class PoolLaw(Choice):
 class LearningRateChoice(Record):
     learning_rate: float
     risk: float
+    place: SearchPlace = SearchPlace.inside
 
 
 class PoolErrors(Record):

@@ -461,20 +461,23 @@ class HeadDetail(Record):
         return figure
 
 
-def _as_prompts(given: Any) -> list[Any]:
-    """The scores of each prompt: those of an array of five dimensions, of a list of arrays, or of an array."""
-    if isinstance(given, tuple) and given and any(getattr(one, "ndim", 0) > 2 for one in given):
-        raise ValueError(f"incontext::calibration: the scores are a tuple of arrays (value = {len(given)} arrays; needs "
-                         "one array, or a list of arrays, one for each prompt): Transformers returns a tuple of the "
-                         "weights of each layer, which incontext.calibration.from_weights reads")
-    if isinstance(given, list) and given and any(getattr(one, "ndim", 0) > 1 for one in given):
-        prompts = [_as_scores(one) for one in given]
-        for number, one in enumerate(prompts):
+def _as_prompts(given: Any, prompts: Any) -> list[Any]:
+    """The scores of each prompt: those of a list of arrays, of an array of five dimensions, or of an array."""
+    if (given is None) == (prompts is None):
+        raise ValueError("incontext::calibration: scores and prompts are two ways to say the same (value = "
+                         f"{'neither' if given is None else 'both'}; needs one of them)")
+    if prompts is not None:
+        found = [_as_scores(one) for one in prompts]
+        for number, one in enumerate(found):
             if one.ndim != 4:
-                raise ValueError("incontext::calibration: a list has one array for each prompt, and prompt "
-                                 f"{number} has the wrong number of dimensions (value = {one.ndim}; needs 4: layers x "
-                                 "heads x queries x keys): numpy.stack makes one array of a list over layers")
-        return prompts
+                raise ValueError(f"incontext::calibration: prompt {number} has the wrong number of dimensions (value = "
+                                 f"{one.ndim}; needs 4: layers x heads x queries x keys)")
+        return found
+    if isinstance(given, (list, tuple)) and any(getattr(one, "ndim", 0) > 1 for one in given):
+        raise ValueError(f"incontext::calibration: a {type(given).__name__} of arrays does not say of what (value = "
+                         f"{len(given)} arrays; needs numpy.stack of scores of layers, prompts=[...] for scores of "
+                         "prompts, or incontext.calibration.from_weights for the weights of layers that Transformers "
+                         "returns)")
     scores = _as_scores(given)
     return [scores[:, prompt] for prompt in range(scores.shape[1])] if scores.ndim == 5 else [scores]
 
@@ -502,7 +505,7 @@ class Calibration:
     pickled takes the scores with it and is measured again where it is read, to the same digits.
     """
 
-    def __init__(self, prompts: list[Any], options: tuple[bool, float, bool, int], progress: Any = None) -> None:
+    def __init__(self, prompts: list[Any], options: tuple[bool, float, bool, bool, int], progress: Any = None) -> None:
         self._measured = prompts, options
         heads: Any = _core.calibration.Heads(prompts, *options, progress)
         self._core = heads
@@ -592,16 +595,18 @@ class Calibration:
         return several + _html("Heads", self.heads[:24]) + left
 
 
-def calibrate(scores: Any, *, causal: bool = False, inverse_temperature: float = 1.0,
-              leave_out_masked_rows: bool = False, threads: int = 0,
+def calibrate(scores: Any = None, *, prompts: Sequence[Any] | None = None, causal: bool = False,
+              inverse_temperature: float = 1.0, leave_out_masked_rows: bool = False, finite_masks: bool = True,
+              threads: int = 0,
               progress: bool | Callable[[int, int, float], Any] | None = None) -> Calibration:
     """Measures every head of raw attention scores and compares it with the law of normal rows.
 
     `scores` are layers x heads x queries x keys, or fewer dimensions, in half, single or double precision, in any order
-    and memory-mapped or not; they are not copied. Several prompts are layers x prompts x heads x queries x keys, or a
-    list of arrays of four dimensions, one for each prompt, of any lengths; errors are then those between prompts. -inf
-    masks a key, as does the mask of a numpy.ma array, which is copied. bfloat16 is read as an array of the package
-    ml_dtypes. `causal` masks the later keys, `inverse_temperature` multiplies every score, and `leave_out_masked_rows`
+    and memory-mapped or not; they are not copied. Several prompts are layers x prompts x heads x queries x keys, or
+    `prompts`, a list of arrays of four dimensions, one for each prompt, of any lengths; errors are then those between
+    prompts. -inf masks a key, as does the mask of a numpy.ma array, which is copied, and a finite score by the rule of
+    docs/scoring.md, unless `finite_masks` is False. bfloat16 is read as an array of the package ml_dtypes. `causal` masks
+    the later keys, `inverse_temperature` multiplies every score, and `leave_out_masked_rows`
     leaves out queries whose keys are all masked. A UserWarning says that heads look like weights after softmax (their
     field `looks_like_weights`). The number of threads never changes a digit; 0 means as many as the machine has.
 
@@ -614,7 +619,8 @@ def calibrate(scores: Any, *, causal: bool = False, inverse_temperature: float =
     entropy agrees within 4.2% (would have noticed 4.8%)
     largest weight agrees within 12% (would have noticed 14%)
     """
-    report = Calibration(_as_prompts(scores), (causal, inverse_temperature, leave_out_masked_rows, threads), progress)
+    report = Calibration(_as_prompts(scores, prompts),
+                         (causal, inverse_temperature, leave_out_masked_rows, finite_masks, threads), progress)
     if like_weights := sum(head.looks_like_weights for head in report.heads):
         warnings.warn(f"incontext.calibrate: {like_weights} of {len(report.heads)} heads look like weights after "
                       "softmax; the scores before softmax are needed", stacklevel=2)
@@ -686,4 +692,4 @@ def from_weights(attentions: Any, *, attention_mask: Any = None, threads: int = 
                              f"{mask.shape}; needs prompts x keys, {(scores.shape[1], scores.shape[-1])}, of weights with "
                              "as many queries as keys)")
         prompts = [one[:, :, kept][:, :, :, kept] for one, kept in zip(prompts, mask)]
-    return Calibration(prompts, (False, 1.0, False, threads), progress)
+    return Calibration(prompts, (False, 1.0, False, True, threads), progress)

@@ -24,7 +24,7 @@ def _entmax_on_host(scores: Any, alpha: Any) -> Any:
     z, a = numpy.asarray(scores), numpy.asarray(alpha)
     valid = numpy.isfinite(z.max(axis=-1, keepdims=True)) & (a > 0) & (a != 1) & (a < math.inf)
     alphas = numpy.broadcast_to(numpy.where(numpy.isfinite(a) & (a > 0) & (a != 1), a, 2.0), z.shape[:-1] + (1,))
-    found = scoring.Entmax(alphas)(numpy.where(valid, z, 0))
+    found = scoring.Entmax(alphas)(numpy.where(valid, z, 0), finite_masks=False)
     return numpy.where(valid, found, numpy.nan).astype(z.dtype)
 
 
@@ -33,6 +33,8 @@ class _Jax:
     where = staticmethod(jax.numpy.where)
     log = staticmethod(jax.numpy.log)
     log1p = staticmethod(jax.numpy.log1p)
+    exp = staticmethod(jax.numpy.exp)
+    expm1 = staticmethod(jax.numpy.expm1)
     sqrt = staticmethod(jax.numpy.sqrt)
     tanh = staticmethod(jax.numpy.tanh)
     maximum = staticmethod(jax.numpy.maximum)
@@ -58,6 +60,10 @@ class _Jax:
     @staticmethod
     def filled(value: float, like: Any) -> Any:
         return jax.numpy.asarray(value, like.dtype)
+
+    @staticmethod
+    def epsilon(like: Any) -> float:
+        return float(jax.numpy.finfo(like.dtype).eps)
 
     @staticmethod
     def dtype_like(values: Any, like: Any) -> Any:
@@ -90,18 +96,19 @@ class _Jax:
 _LIBRARY: Any = _Jax()
 
 
-def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all, **parameters: Any) -> Any:
+def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all, *,
+            finite_masks: bool = True, **parameters: Any) -> Any:
     """The map's weights along the last axis of an array of floating point numbers, and of its type.
 
     A parameter given by its name replaces the map's own: a number, or an array, traced or not, with a shape that
     broadcasts against the scores and 1 as its last size, such as (heads, 1, 1) for one number per head.
 
     -infinity masks a key, and so does a finite score of at most -5000 in the maps that count their keys, as
-    docs/scoring.md says. A row or a parameter outside the domain is an error, and NaN where its values are traced, as
+    docs/scoring.md says; with `finite_masks=False` every finite score is a score. A row or a parameter outside the domain is an error, and NaN where its values are traced, as
     under jit, vmap and grad.
     """
     given = jax.numpy.asarray(scores)
     if not jax.numpy.issubdtype(given.dtype, jax.numpy.floating):
         raise TypeError(f"incontext.jax.weights: scores are not floating point numbers (value = {given.dtype})")
     wide = given if given.dtype in (jax.numpy.float32, jax.numpy.float64) else given.astype("float32")
-    return _formulas.weights(_LIBRARY, map, wide, visibility, parameters).astype(given.dtype)
+    return _formulas.weights(_LIBRARY, map, wide, visibility, finite_masks, parameters).astype(given.dtype)

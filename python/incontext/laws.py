@@ -16,6 +16,14 @@ class NoisePhase(Choice):
     frozen = 1
 
 
+class SearchPlace(Choice):
+    """Where in its range a search for a minimum ended. At an end the function may be less beyond: there is no optimum."""
+
+    inside = 0
+    lowest = 1
+    highest = 2
+
+
 class Quadrature(Record, cpp="numerics::Quadrature"):
     value: Any
     error_estimate: Any
@@ -109,6 +117,7 @@ class NormalNeedle(Record):
 class NeedleOptimum(Record):
     inverse_temperature: Any
     cross_entropy: Any
+    place: SearchPlace = SearchPlace.inside
 
 
 class NormalLaw(Record):

@@ -6,6 +6,7 @@ from typing import Any
 from . import _core
 from ._core.regression import *  # noqa: F403
 from ._record import Choice, Record
+from .laws import SearchPlace
 
 
 class QueryToken(Choice):
@@ -117,6 +118,7 @@ class MomentRatioEstimate(Record):
 class SoftmaxOptimum(Record):
     parameter: Any
     error: Any
+    place: SearchPlace = SearchPlace.inside
 
 
 class SearchRange(Record):

@@ -70,8 +70,9 @@ class Map(Record):
     "causal" the last two axes are queries x keys, and a query does not see later keys; fewer queries than keys are the
     last ones, so that a single row sees every key. The masked elements of a masked array, and scores of -infinity, are
     keys that are not seen. In the maps that count keys, or take a mean or deviation of them, a finite score of at most
-    -5000 is a mask too if it is at most ten times the lowest score above -5000 in its row, as in incontext.calibrate;
-    one that is nearer to the others is refused.
+    -5000 is a mask too if it is at most 200 times the lowest score above -5000 in its row, as in incontext.calibrate;
+    one that is nearer to the others is refused, and so is a row of such scores alone. With `finite_masks=False` every
+    finite score is a score.
     """
 
     def __init__(self, *values: Any, **named: Any) -> None:
@@ -89,34 +90,34 @@ class Map(Record):
                                 + ("" if traced else f", or train incontext.torch.{type(self).__name__}()"))
 
     def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                 out: Any = None) -> Any:
+                 out: Any = None, finite_masks: bool = True) -> Any:
         """The weights along an axis. `out` is an array of the result's shape and type for the result."""
-        return self._along("weights", scores, None, visibility, axis, out)
+        return self._along("weights", scores, None, visibility, axis, out, finite_masks)
 
     def log_weights(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                    out: Any = None) -> Any:
+                    out: Any = None, finite_masks: bool = True) -> Any:
         """Logarithms of the weights, along an axis."""
-        return self._along("log_weights", scores, None, visibility, axis, out)
+        return self._along("log_weights", scores, None, visibility, axis, out, finite_masks)
 
     def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            out: Any = None) -> Any:
+            out: Any = None, finite_masks: bool = True) -> Any:
         """The Jacobian times a direction, along an axis."""
-        return self._along("jvp", scores, direction, visibility, axis, out)
+        return self._along("jvp", scores, direction, visibility, axis, out, finite_masks)
 
     def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            out: Any = None) -> Any:
+            out: Any = None, finite_masks: bool = True) -> Any:
         """The transposed Jacobian times a cotangent, along an axis."""
-        return self._along("vjp", scores, cotangent, visibility, axis, out)
+        return self._along("vjp", scores, cotangent, visibility, axis, out, finite_masks)
 
     def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                   out: Any = None) -> Any:
+                   out: Any = None, finite_masks: bool = True) -> Any:
         """The derivative of the weights by a parameter, such as "scale", along an axis."""
-        return self._along("derivative", scores, parameter, visibility, axis, out)
+        return self._along("derivative", scores, parameter, visibility, axis, out, finite_masks)
 
     def _along(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, axis: int,
-               out: Any) -> Any:
+               out: Any, finite_masks: bool) -> Any:
         if axis == -1:
-            return self._apply(operation, scores, other, visibility, out)
+            return self._apply(operation, scores, other, visibility, out, finite_masks)
 
         def last(array: Any) -> Any:
             return numpy.moveaxis(array, axis, -1)
@@ -126,18 +127,19 @@ class Map(Record):
             beside = other
         else:
             beside = last(numpy.broadcast_to(other, given.shape))
-        found = self._apply(operation, last(given), beside, visibility, None if out is None else last(out))
+        found = self._apply(operation, last(given), beside, visibility, None if out is None else last(out), finite_masks)
         return numpy.moveaxis(found, -1, axis) if out is None else out
 
-    def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any) -> Any:
+    def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any,
+               finite_masks: bool) -> Any:
         function = getattr(_arrays.scoring, operation)
         if operation == "derivative":
-            return function(self, other, scores, visibility, out)
-        return function(self, scores, *(() if other is None else (other,)), visibility, out)
+            return function(self, other, scores, visibility, out, finite_masks)
+        return function(self, scores, *(() if other is None else (other,)), visibility, out, finite_masks)
 
-    def jacobian(self, scores: Any) -> Any:
+    def jacobian(self, scores: Any, *, finite_masks: bool = True) -> Any:
         """The matrix of derivatives of the weights of one row."""
-        return _core.scoring.jacobian(self, scores)
+        return _core.scoring.jacobian(self, scores, finite_masks)
 
 
 def parameter_names(map: Map | type[Map]) -> tuple[str, ...]:
@@ -219,13 +221,14 @@ class MatrixNormSoftmax(Map):
     temperature: Any = 1.0
     scale: ScoreScale = ScoreScale.population_stddev
 
-    def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any) -> Any:
+    def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any,
+               finite_masks: bool) -> Any:
         if operation == "derivative":
             if other != "temperature":
                 raise ValueError("incontext::scoring::derivative: the map has no such parameter (value = "
                                  f"{other}; needs temperature)")
             other = None
-        given = _with_masks(scores)
+        given = _with_masks(scores, finite_masks)
         if given.ndim < 2:
             raise ValueError(f"incontext::scoring::MatrixNormSoftmax: wrong number of array dimensions "
                              f"(value = {given.ndim}; needs queries x keys, or more)")
@@ -240,7 +243,7 @@ class MatrixNormSoftmax(Map):
         numpy.copyto(out, found)
         return out
 
-    def jacobian(self, scores: Any) -> Any:
+    def jacobian(self, scores: Any, *, finite_masks: bool = True) -> Any:
         raise TypeError("MatrixNormSoftmax has no Jacobian of one row: use jvp or vjp")
 
 
@@ -249,22 +252,21 @@ _HIGHEST_MASK = -5000.0  # calibration::highest_mask
 
 def _is_mask_beside(scores: Any, lowest_visible: Any) -> Any:
     """Whether scores of at most _HIGHEST_MASK are masks; calibration::is_mask_beside. Arrays of any library."""
-    return scores <= 10 * lowest_visible
+    return scores <= 200 * lowest_visible
 
 
-def _with_masks(scores: Any) -> Any:
+def _with_masks(scores: Any, finite_masks: bool = True) -> Any:
     """The scores in float64, with -infinity for masked elements and for the finite masks of every row."""
     given = numpy.asarray(scores, "float64")
     if isinstance(scores, numpy.ma.MaskedArray):
         given = numpy.where(numpy.ma.getmaskarray(scores), -numpy.inf, given)
     low = given <= _HIGHEST_MASK
-    if not (low & numpy.isfinite(given)).any():
+    if not finite_masks or not (low & numpy.isfinite(given)).any():
         return given
     lowest = numpy.where(low, numpy.inf, given).min(axis=-1, keepdims=True)
-    near = low & numpy.isfinite(given) & ~_is_mask_beside(given, lowest) & (lowest < numpy.inf)
-    if near.any():
-        raise ValueError("incontext::scoring::Map: a score is too low for a score and too near to the others for a mask "
-                         f"(value = {given[near][0]:g}; needs a mask of -infinity)")
+    refused = (low & numpy.isfinite(given) & ~_is_mask_beside(given, lowest)) | (low.all(-1)[..., None] & numpy.isfinite(given))
+    for row in given.reshape(-1, given.shape[-1])[refused.any(-1).reshape(-1)][:1]:
+        SSMax()(row)  # raises what C++ says of the row
     return numpy.where(low, -numpy.inf, given)
 
 

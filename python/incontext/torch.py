@@ -37,7 +37,7 @@ def _entmax_weights(scores: torch.Tensor, alpha: torch.Tensor) -> torch.Tensor:
     z, a = _to_cpu(scores, "Entmax"), _to_cpu(alpha, "Entmax")
     valid = numpy.isfinite(z.max(axis=-1, keepdims=True)) & (a > 0) & (a != 1) & (a < math.inf)
     alphas = numpy.broadcast_to(numpy.where(numpy.isfinite(a) & (a > 0) & (a != 1), a, 2.0), z.shape[:-1] + (1,))
-    found = scoring.Entmax(alphas)(numpy.where(valid, z, 0))
+    found = scoring.Entmax(alphas)(numpy.where(valid, z, 0), finite_masks=False)
     return torch.from_numpy(numpy.where(valid, found, numpy.nan).astype(z.dtype)).to(scores.device)
 
 
@@ -61,6 +61,8 @@ class _Torch:
     where = staticmethod(torch.where)
     log = staticmethod(torch.log)
     log1p = staticmethod(torch.log1p)
+    exp = staticmethod(torch.exp)
+    expm1 = staticmethod(torch.expm1)
     sqrt = staticmethod(torch.sqrt)
     tanh = staticmethod(torch.tanh)
     maximum = staticmethod(torch.maximum)
@@ -89,6 +91,10 @@ class _Torch:
     @staticmethod
     def filled(value: float, like: Any) -> Any:
         return torch.full((), value, dtype=like.dtype, device=like.device)
+
+    @staticmethod
+    def epsilon(like: Any) -> float:
+        return float(torch.finfo(like.dtype).eps)
 
     @staticmethod
     def dtype_like(values: Any, like: Any) -> Any:
@@ -126,21 +132,22 @@ class _Torch:
 _LIBRARY: Any = _Torch()
 
 
-def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all, **parameters: Any) -> Any:
+def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all, *,
+            finite_masks: bool = True, **parameters: Any) -> Any:
     """The map's weights along the last axis of a tensor of floating point numbers, and of its type.
 
     A parameter given by its name replaces the map's own: a number, or a tensor that is differentiated too, with a shape
     that broadcasts against the scores and 1 as its last size, such as (heads, 1, 1) for one number per head.
 
     -infinity masks a key, and so does a finite score of at most -5000 in the maps that count their keys, as
-    docs/scoring.md says. On the CPU a row or a parameter outside the domain is an error; on other devices, and under
+    docs/scoring.md says; with `finite_masks=False` every finite score is a score. On the CPU a row or a parameter outside the domain is an error; on other devices, and under
     torch.compile and torch.func, where values cannot be read, its row is NaN.
     """
     if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
         kind = scores.dtype if isinstance(scores, torch.Tensor) else type(scores).__name__
         raise TypeError(f"incontext.torch.weights: scores are not a tensor of floating point numbers (value = {kind})")
     wide = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
-    return _formulas.weights(_LIBRARY, map, wide, visibility, parameters).to(scores.dtype)
+    return _formulas.weights(_LIBRARY, map, wide, visibility, finite_masks, parameters).to(scores.dtype)
 
 
 class _Layer(torch.nn.Module):
@@ -198,8 +205,8 @@ class _Layer(torch.nn.Module):
         """The parameters by name."""
         return {name: getattr(self, name) for name in scoring.parameter_names(self.kind)}
 
-    def forward(self, scores: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        return weights(self.map, scores, visibility, **self.values())
+    def forward(self, scores: Any, visibility: Visibility | str = Visibility.all, *, finite_masks: bool = True) -> Any:
+        return weights(self.map, scores, visibility, finite_masks=finite_masks, **self.values())
 
     def extra_repr(self) -> str:
         shapes = [f"{name}={tuple(value.shape) or float(value.detach())}" for name, value in self.values().items()]
@@ -260,11 +267,12 @@ class RatioScore(_Layer):
 
 
 def _attend_by_weights(map: Map, query: Any, key: Any, value: Any, parameters: dict[str, Any],
-                       visibility: Visibility | str, mask: Any = None, dropout_p: float = 0.0) -> Any:
+                       visibility: Visibility | str, mask: Any = None, dropout_p: float = 0.0,
+                       finite_masks: bool = False) -> Any:
     scores = query @ key.transpose(-1, -2)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
-    attention = weights(map, scores, visibility, **parameters)
+    attention = weights(map, scores, visibility, finite_masks=finite_masks, **parameters)
     return torch.nn.functional.dropout(attention, dropout_p) @ value if dropout_p else attention @ value
 
 
@@ -314,7 +322,8 @@ def _is_fused(map: Map, tensors: Iterable[Any], parameters: dict[str, Any]) -> b
 
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
-                                 map: Map | _Layer | None = None, parameters: dict[str, Any] | None = None) -> Any:
+                                 map: Map | _Layer | None = None, parameters: dict[str, Any] | None = None,
+                                 finite_masks: bool = True) -> Any:
     """torch.nn.functional.scaled_dot_product_attention with any map in the place of softmax.
 
     `scale` multiplies the products of queries and keys, 1 / sqrt(d) unless it is given. `map` is one of
@@ -324,8 +333,8 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
 
     On the CPU, without a mask and dropout, attention by Softmax, SSMax and SSA is `incontext.apply.attend` and its
     backward pass, in memory that grows with the number of queries and not with that of pairs. Everything else forms the
-    matrix of weights. Fused, a product is a score however low it is; by the matrix of weights, one of at most -5000 is
-    taken for a mask, as it is of scores.
+    matrix of weights. A product of a query and a key is a score, however low it is. Where a mask of numbers was added, a
+    finite one can be a mask by the rule of docs/scoring.md, unless `finite_masks` is False.
     """
     if isinstance(map, _Layer):
         given, chosen = map.values() | (parameters or {}), map.map
@@ -356,5 +365,6 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     if attn_mask is None and not dropout_p and _is_fused(chosen, (q, k, v), given):
         out = _FusedAttention.apply(chosen, visibility, tuple(given), q, k, v, *given.values())
     else:
-        out = _attend_by_weights(chosen, q, k, v, given, visibility, attn_mask, dropout_p)
+        out = _attend_by_weights(chosen, q, k, v, given, visibility, attn_mask, dropout_p,
+                                 finite_masks and attn_mask is not None and attn_mask.is_floating_point())
     return out.to(query.dtype)

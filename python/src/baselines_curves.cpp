@@ -16,10 +16,11 @@
 #include "incontext/baselines/task_pool.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
 #include "records.hpp"
+#include "search_records.hpp"
 
 INCONTEXT_CHOICE(incontext::baselines::PoolLaw, "baselines", "PoolLaw")
 INCONTEXT_RECORD(incontext::baselines::DescentLayers<double>, "baselines", "DescentLayers", learning_rates, risk,
-                 lower_bound)
+                 lower_bound, place)
 
 /// The reference curves, and what they alone are made of: layers of descent and pools of tasks.
 namespace incontext::python {

@@ -113,6 +113,7 @@ class Calibration {
       scores_.push_back(kept_.back().scores);
     }
     options_.leave_out_option = "leave_out_masked_rows=True";
+    options_.all_scores_option = "finite_masks=False";
     options_.poll = end_if_interrupted;
     calibration::MeasurementOptions first = options_;
     const nb::object report = nb::module_::import_("incontext._progress").attr("reporter")(progress);
@@ -197,15 +198,17 @@ void bind_heads(nb::module_& m) {
       .def(
           "__init__",
           [](Calibration* self, const nb::list& prompts, bool causal, D inverse_temperature, bool leave_out_masked_rows,
-             int threads, const nb::object& progress) {
+             bool finite_masks, int threads, const nb::object& progress) {
             calibration::MeasurementOptions options;
             options.causal = causal;
             options.inverse_temperature = inverse_temperature;
             if (leave_out_masked_rows) options.masked_rows = calibration::MaskedRows::left_out;
+            if (!finite_masks) options.finite_masks = calibration::FiniteMasks::none;
             options.threads = threads;
             new (self) Calibration(prompts, options, progress);
           },
-          "prompts"_a, "causal"_a, "inverse_temperature"_a, "leave_out_masked_rows"_a, "threads"_a, "progress"_a.none())
+          "prompts"_a, "causal"_a, "inverse_temperature"_a, "leave_out_masked_rows"_a, "finite_masks"_a, "threads"_a,
+          "progress"_a.none())
       .def_prop_ro("layers", &Calibration::layers)
       .def_prop_ro("heads_per_layer", &Calibration::heads_per_layer)
       .def_prop_ro("masked_rows", &Calibration::masked_rows)

@@ -164,7 +164,7 @@ Result result_of(const char* record = nullptr) {
   detail::for_each_number(R{}, [&]<class M>(const M&) {
     if (std::is_same_v<M, bool>) {
       result.truth |= 1U << result.size;
-    } else if (std::is_integral_v<M>) {
+    } else if (std::is_integral_v<M> || std::is_enum_v<M>) {
       result.whole |= 1U << result.size;
     }
     ++result.size;

@@ -4,6 +4,7 @@
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression.hpp"
 #include "records.hpp"
+#include "search_records.hpp"
 
 INCONTEXT_RECORD(incontext::numerics::Quadrature<double>, "laws", "Quadrature", value, error_estimate)
 INCONTEXT_RECORD(incontext::regression::IsotropicTask<double>, "regression", "IsotropicTask", dimension, input_variance,
@@ -19,5 +20,5 @@ INCONTEXT_RECORD(incontext::regression::MomentRatio<double>, "regression", "Mome
                  ratio)
 INCONTEXT_RECORD(incontext::regression::MomentRatioEstimate<double>, "regression", "MomentRatioEstimate", queries,
                  second_moment, first_moment, ratio, standard_error, delta_standard_error)
-INCONTEXT_RECORD(incontext::regression::SoftmaxOptimum<double>, "regression", "SoftmaxOptimum", parameter, error)
+INCONTEXT_RECORD(incontext::regression::SoftmaxOptimum<double>, "regression", "SoftmaxOptimum", parameter, error, place)
 INCONTEXT_RECORD(incontext::regression::SearchRange<double>, "regression", "SearchRange", lowest, start, highest)

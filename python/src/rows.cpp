@@ -36,6 +36,7 @@ struct MapOfRows {
   using T = typename Map::value_type;
   Map map;
   std::shared_ptr<const ArrayParameters> parameters;
+  bool finite_masks;
 
   [[nodiscard]] Map at(std::int64_t row) const {
     Map own = map;
@@ -44,7 +45,7 @@ struct MapOfRows {
   }
   [[nodiscard]] scoring::Row<const T> seen(scoring::Row<const T> scores) const {
     thread_local std::vector<T> copy;  // rows are weighed in several threads
-    return seen_by<Map>(scores, copy);
+    return seen_by<Map>(scores, copy, finite_masks);
   }
 };
 
@@ -63,10 +64,10 @@ RowFunction<T> derivative_of(const MapOfRows<Map>& map, const std::string& name)
 }
 
 template <class T>
-RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parameters, Operation operation,
-                            const std::string& parameter = "") {
+RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parameters, bool finite_masks,
+                            Operation operation, const std::string& parameter = "") {
   return with_map<T>(parameters->prototype(), [&]<class Map>(const Map& made) -> RowFunction<T> {
-    const MapOfRows<Map> m{made, parameters};
+    const MapOfRows<Map> m{made, parameters, finite_masks};
     switch (operation) {
       case Operation::weights:
         return [m](auto i, auto z, auto, auto out) { scoring::checked::weights(m.at(i), m.seen(z), out); };
@@ -121,7 +122,8 @@ void require_result(const nb::object& out, const nb::object& scores) {
 }
 
 Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other,
-                scoring::Visibility visibility, const nb::object& given, const std::string& parameter = "") {
+                scoring::Visibility visibility, const nb::object& given, bool finite_masks,
+                const std::string& parameter = "") {
   const nb::object z = as_real_array(scores);
   if (!given.is_none()) require_result(given, z);
   const nb::module_ numpy = nb::module_::import_("numpy");
@@ -140,10 +142,11 @@ Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, c
   const nb::object out = in_place ? given : nb::object(numpy.attr("empty")(z.attr("shape"), z.attr("dtype")));
   const double unseen = operation == Operation::log_weights ? -std::numeric_limits<double>::infinity() : 0;
   if (is_float32(z)) {
-    for_each_row<float>(row_function<float>(parameters, operation, parameter), z, o, out, visibility,
+    for_each_row<float>(row_function<float>(parameters, finite_masks, operation, parameter), z, o, out, visibility,
                         static_cast<float>(unseen));
   } else {
-    for_each_row<double>(row_function<double>(parameters, operation, parameter), z, o, out, visibility, unseen);
+    for_each_row<double>(row_function<double>(parameters, finite_masks, operation, parameter), z, o, out, visibility,
+                         unseen);
   }
   if (given.is_none() || in_place) return {out};
   numpy.attr("copyto")(given, out);
@@ -158,42 +161,42 @@ void bind_rows(nb::module_& arrays) {
   nb::module_& m = room.module();
   m.def(
       "weights",
-      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out) {
-        return apply(map, Operation::weights, scores.values, nb::none(), visibility, out);
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out, bool finite_masks) {
+        return apply(map, Operation::weights, scores.values, nb::none(), visibility, out, finite_masks);
       },
       "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, "out"_a = nb::none(),
-      room.docs("weights"));
+      "finite_masks"_a = true, room.docs("weights"));
   m.def(
       "log_weights",
-      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out) {
-        return apply(map, Operation::log_weights, scores.values, nb::none(), visibility, out);
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out, bool finite_masks) {
+        return apply(map, Operation::log_weights, scores.values, nb::none(), visibility, out, finite_masks);
       },
       "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, "out"_a = nb::none(),
-      room.docs("log_weights"));
+      "finite_masks"_a = true, room.docs("log_weights"));
   m.def(
       "jvp",
       [](nb::handle map, const Axis& scores, const Axis& direction, scoring::Visibility visibility,
-         const nb::object& out) {
-        return apply(map, Operation::jvp, scores.values, direction.values, visibility, out);
+         const nb::object& out, bool finite_masks) {
+        return apply(map, Operation::jvp, scores.values, direction.values, visibility, out, finite_masks);
       },
       "map"_a, "scores"_a, "direction"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
-      "out"_a = nb::none(), room.docs("jvp"));
+      "out"_a = nb::none(), "finite_masks"_a = true, room.docs("jvp"));
   m.def(
       "vjp",
       [](nb::handle map, const Axis& scores, const Axis& cotangent, scoring::Visibility visibility,
-         const nb::object& out) {
-        return apply(map, Operation::vjp, scores.values, cotangent.values, visibility, out);
+         const nb::object& out, bool finite_masks) {
+        return apply(map, Operation::vjp, scores.values, cotangent.values, visibility, out, finite_masks);
       },
       "map"_a, "scores"_a, "cotangent"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
-      "out"_a = nb::none(), room.docs("vjp"));
+      "out"_a = nb::none(), "finite_masks"_a = true, room.docs("vjp"));
   m.def(
       "derivative",
       [](nb::handle map, const std::string& parameter, const Axis& scores, scoring::Visibility visibility,
-         const nb::object& out) {
-        return apply(map, Operation::derivative, scores.values, nb::none(), visibility, out, parameter);
+         const nb::object& out, bool finite_masks) {
+        return apply(map, Operation::derivative, scores.values, nb::none(), visibility, out, finite_masks, parameter);
       },
       "map"_a, "parameter"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
-      "out"_a = nb::none(), room.docs("derivative"));
+      "out"_a = nb::none(), "finite_masks"_a = true, room.docs("derivative"));
 }
 
 }  // namespace incontext::python

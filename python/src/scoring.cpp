@@ -51,50 +51,50 @@ void bind_maps(Room& room) {
   using namespace nb::literals;
   m.def(
       "jacobian",
-      [](nb::handle map, const Axis& scores) {
+      [](nb::handle map, const Axis& scores, bool finite_masks) {
         const std::vector<double> row = row_of(scores);
         const auto n = static_cast<I>(row.size());
         std::vector<double> out(row.size() * row.size());
         with_map<double>(map, [&]<class Map>(const Map& m) {
           scoring::require_valid(m);
           std::vector<double> copy;
-          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy);
+          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy, finite_masks);
           scoring::validate(seen);
           scoring::jacobian(m, seen, scoring::MatrixView<double>(out.data(), n, n));
         });
         return to_array(out, {row.size(), row.size()});
       },
-      "map"_a, "scores"_a, room.docs("jacobian"));
+      "map"_a, "scores"_a, "finite_masks"_a = true, room.docs("jacobian"));
   m.def(
       "jacobian_spectral_norm",
-      [](nb::handle map, const Axis& scores) {
+      [](nb::handle map, const Axis& scores, bool finite_masks) {
         const std::vector<double> row = row_of(scores);
         const auto n = static_cast<I>(row.size());
         std::vector<double> scratch(row.size() * row.size());
         return with_map<double>(map, [&]<class Map>(const Map& m) {
           std::vector<double> copy;
-          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy);
+          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy, finite_masks);
           return scoring::jacobian_spectral_norm(m, seen, scoring::MatrixView<double>(scratch.data(), n, n));
         });
       },
-      "map"_a, "scores"_a, room.docs("jacobian_spectral_norm"));
+      "map"_a, "scores"_a, "finite_masks"_a = true, room.docs("jacobian_spectral_norm"));
   m.def(
       "summary",
-      [](nb::handle map, const Axis& scores) -> nb::object {
+      [](nb::handle map, const Axis& scores, bool finite_masks) -> nb::object {
         const std::vector<double> row = row_of(scores);
         return with_map<double>(map, [&]<class Map>(const Map& m) -> nb::object {
           if constexpr (scoring::SoftmaxLike<Map>) {
             std::vector<double> copy;
             return to_record("scoring.RowSummary",
-                             scoring::summary(m, seen_by<Map>(scoring::Row<const double>(row), copy)));
+                             scoring::summary(m, seen_by<Map>(scoring::Row<const double>(row), copy, finite_masks)));
           } else {
             throw nb::type_error("scoring.summary: the map must be Softmax, SSMax or SSA");
           }
         });
       },
-      "map"_a, "scores"_a,
-      nb::sig(
-          "def summary(map: incontext.scoring.Map, scores: numpy.typing.ArrayLike) -> incontext.scoring.RowSummary"),
+      "map"_a, "scores"_a, "finite_masks"_a = true,
+      nb::sig("def summary(map: incontext.scoring.Map, scores: numpy.typing.ArrayLike, finite_masks: bool = True) -> "
+              "incontext.scoring.RowSummary"),
       room.docs("summary"));
   m.def(
       "jacobian_norms",
@@ -106,19 +106,19 @@ void bind_maps(Room& room) {
       room.docs("jacobian_norms"));
   m.def(
       "normsoftmax_divisor",
-      [](nb::handle map, const Axis& scores) {
+      [](nb::handle map, const Axis& scores, bool finite_masks) {
         const std::vector<double> row = row_of(scores);
         std::vector<double> copy;
         const auto found =
             scoring::normsoftmax_divisor(scoring::NormSoftmax<double>{field<double>(map, "temperature"),
                                                                       chosen_field<scoring::ScoreScale>(map, "scale")},
-                                         with_masks(scoring::Row<const double>(row), copy));
+                                         with_masks(scoring::Row<const double>(row), copy, finite_masks));
         return python_class("scoring.NormSoftmaxDivisor")(
             found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
       },
-      "map"_a, "scores"_a,
-      nb::sig("def normsoftmax_divisor(map: incontext.scoring.NormSoftmax, scores: numpy.typing.ArrayLike) -> "
-              "incontext.scoring.NormSoftmaxDivisor"),
+      "map"_a, "scores"_a, "finite_masks"_a = true,
+      nb::sig("def normsoftmax_divisor(map: incontext.scoring.NormSoftmax, scores: numpy.typing.ArrayLike, "
+              "finite_masks: bool = True) -> incontext.scoring.NormSoftmaxDivisor"),
       room.docs("normsoftmax_divisor"));
 }
 
@@ -127,13 +127,13 @@ template <class Make, class Function>
 void bind_row_function(Room& room, const char* name, const char* first, const Make& make, const Function& function) {
   room.module().def(
       name,
-      [make, function](nb::handle map, const Axis& scores) {
+      [make, function](nb::handle map, const Axis& scores, bool finite_masks) {
         const std::vector<double> row = row_of(scores);
         std::vector<double> out(row.size()), copy;
-        function(make(map), with_masks(scoring::Row<const double>(row), copy), scoring::Row<double>(out));
+        function(make(map), with_masks(scoring::Row<const double>(row), copy, finite_masks), scoring::Row<double>(out));
         return to_array(out, {out.size()});
       },
-      nb::arg(first), nb::arg("scores"), room.docs(name));
+      nb::arg(first), nb::arg("scores"), nb::arg("finite_masks") = true, room.docs(name));
 }
 
 void bind_rows_of_errors(Room& room) {

@@ -136,24 +136,16 @@ auto with_map(nb::handle map, const Function& function) {
   throw nb::type_error("incontext: this is not a map of incontext.scoring");
 }
 
-/// Whether a key of a very low finite score changes the weights of the others: by the number of visible keys, by a mean
-/// or by a deviation, or because its weight is small and not 0. In the other maps its weight is 0 already.
-template <class Map>
-inline constexpr bool counts_keys = true;
-template <class T>
-inline constexpr bool counts_keys<scoring::Softmax<T>> = false;
-template <class T>
-inline constexpr bool counts_keys<scoring::Sparsemax<T>> = false;
-template <class T>
-inline constexpr bool counts_keys<scoring::Hardmax<T>> = false;
-template <class T>
-inline constexpr bool counts_keys<scoring::SaSoftmax<T>> = false;
+/// Refuses finite scores by the rule of calibration::keep_visible, in the words of Python.
+[[noreturn]] inline void refuse_finite_masks(const char* problem, double score) {
+  throw_invalid_argument("scoring::Map", problem, score, calibration::instead_of_finite_masks("finite_masks=False"));
+}
 
-/// The row with -infinity for its finite masks, by the rule of calibration::keep_visible: a score of at most -5000 is a
-/// mask if it is at most ten times the lowest score above -5000. A lower score that is nearer to the others is refused.
-/// A row without such scores is returned as it is, else its copy in `copy`.
+/// The row with -infinity for its finite masks, by the rule of calibration::keep_visible. A row without such scores is
+/// returned as it is, else its copy in `copy`.
 template <class T>
-scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& copy) {
+scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& copy, bool finite_masks) {
+  if (!finite_masks) return scores;
   constexpr T infinity = std::numeric_limits<T>::infinity();
   constexpr T highest = static_cast<T>(calibration::highest_mask);
   T lowest_score = infinity, highest_masked = -infinity;
@@ -164,9 +156,11 @@ scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& c
     highest_masked = !is_score && highest_masked < z ? z : highest_masked;
   }
   if (highest_masked <= -infinity) return scores;
-  if (lowest_score < infinity && !calibration::is_mask_beside(highest_masked, lowest_score)) {
-    throw_invalid_argument("scoring::Map", "a score is too low for a score and too near to the others for a mask",
-                           highest_masked, "a mask of -infinity");
+  if (!(lowest_score < infinity)) {
+    refuse_finite_masks("every score of a row is low enough for a mask", highest_masked);
+  }
+  if (!calibration::is_mask_beside(highest_masked, lowest_score)) {
+    refuse_finite_masks("a score is too low for a score and too near to the others for a mask", highest_masked);
   }
   copy.resize(static_cast<std::size_t>(scores.size));
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
@@ -177,8 +171,8 @@ scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& c
 
 /// The row as a map sees it: with -infinity for its finite masks, where those would count.
 template <class Map, class T>
-scoring::Row<const T> seen_by(scoring::Row<const T> scores, std::vector<T>& copy) {
-  if constexpr (counts_keys<Map>) return with_masks(scores, copy);
+scoring::Row<const T> seen_by(scoring::Row<const T> scores, std::vector<T>& copy, bool finite_masks) {
+  if constexpr (calibration::counts_keys<Map>) return with_masks(scores, copy, finite_masks);
   return scores;
 }
 

@@ -114,7 +114,19 @@ TEST_CASE("lines that begin with # are comments, and those among the rows are co
   // the error value of a spreadsheet in the first column is a missing cell, not a comment
   CHECK(csv_refusal("a,b\n#N/A,2\n3,4\n") == part("row 1 (line 2), column a: cell is missing (value = \"#N/A\""));
   CHECK(csv_refusal("# a,b\n1,2\n") == part("first line holds numbers"));
+  CHECK(csv_refusal("#id,b\n1,2\n") == part("; line 1 begins with # and is a comment"));
   CHECK(csv_refusal("# nothing else\n") == part("is empty"));
+}
+
+TEST_CASE("a row whose first cell begins with # is no comment", "[csv]") {
+  for (const std::string cell : {"#DIV/0!", "#VALUE!", "#NAME?", "#REF!", "#NUM!", "#12", "#", "#\"x\""}) {
+    CAPTURE(cell);
+    CHECK(csv_refusal("a,b\n1,2\n" + cell + ",4\n5,6\n") == part("row 2 (line 3), column a: cell"));
+    CHECK(csv_refusal("a;b\n1;2\n" + cell + ";4\n5;6\n") == part("row 2 (line 3), column a: cell"));
+    CHECK(parse_csv("f.csv", "a,b,c\n1,2,3\n" + cell + ",4\n5,6,7\n", Header::required).rows.size() == 2);
+  }
+  CHECK(parse_csv("f.csv", "1 2\n#DIV/0! 4\n5  6\n", Header::absent).rows.size() == 3);
+  CHECK(parse_csv("f.csv", "1 2\n#a note here\n5  6\n", Header::absent).rows.size() == 2);
 }
 
 TEST_CASE("an unnamed first column that numbers the rows is left out, and a note says so", "[csv]") {

@@ -100,33 +100,23 @@ TEST_CASE("scores are the same from every kind of file, and an array of one dime
   CHECK(message_of([&] { read_matrix(folder.file("s.npy")); }) == part("s.npy: row 1, column 2: entry is not finite"));
 }
 
-TEST_CASE("a mask written as a large negative number is found, whether it replaces a score or is added to it",
+TEST_CASE("a row's finite masks are hidden by the rule of calibrate, and what may be a score is refused",
           "[data_table]") {
-  const Eigen::MatrixXd scores = 30 * Eigen::MatrixXd::Random(8, 8);
-  CHECK(finite_mask(scores) == 0);
-  CHECK(finite_mask(1e300 * scores) == 0);
-  CHECK(finite_mask(-scores.cwiseAbs()) == 0);
+  const auto hidden = [](std::vector<double> row) {
+    hide_finite_masks(row, "f.csv: row 1");
+    return row;
+  };
   for (const double mask : {-1e4, -65504.0, -1e9, -3.4028234663852886e38, -1.7976931348623157e308}) {
     CAPTURE(mask);
-    Eigen::MatrixXd replaced = scores, added = scores, one = scores;
-    for (Eigen::Index i = 0; i < 8; ++i) {
-      for (Eigen::Index j = i + 1; j < 8; ++j) replaced(i, j) = mask;
-    }
-    added.triangularView<Eigen::StrictlyUpper>() = scores.array().matrix() + Eigen::MatrixXd::Constant(8, 8, mask);
-    CHECK(finite_mask(replaced) == mask);
-    CHECK(finite_mask(added) <= mask + 30);
-    one(0, 7) = mask;  // a single one may be a score, unless it is beyond any score
-    CHECK((finite_mask(one) == 0) == (mask > -1e7));
-    replaced(7, 0) = -INFINITY;  // true masks beside it do not hide it
-    CHECK(finite_mask(replaced) == mask);
+    CHECK(hidden({0.5, mask, -20, mask - 3}) == std::vector<double>{0.5, -INFINITY, -20, -INFINITY});
   }
-  // scores that differ by less than a hundred times, and a large score among small ones, are scores
-  Eigen::MatrixXd sink = scores / 30;
-  sink.col(0).array() = 5000;
-  CHECK(finite_mask(sink) == 0);
-  sink.col(0).array() = -90;
-  CHECK(finite_mask(sink) == 0);
-  CHECK(finite_mask(Eigen::MatrixXd::Constant(3, 3, -1e9)) == 0);  // nothing to compare with
+  CHECK(hidden({0.5, -INFINITY, -4999}) == std::vector<double>{0.5, -INFINITY, -4999});
+  CHECK(hidden({-INFINITY, -INFINITY}) == std::vector<double>{-INFINITY, -INFINITY});
+  const auto refusal = [&](const std::vector<double>& row) { return message_of([&] { hidden(row); }); };
+  CHECK(refusal({0.3, -400, -52000}) ==
+        part("f.csv: row 1: a score is too low for a score and too near to the others"));
+  CHECK(refusal({0.3, -400, -52000}) == part("or --no-finite-masks if every finite score is a score"));
+  CHECK(refusal({-10000, -10001}) == part("f.csv: row 1: every score is low enough for a mask (value = -10000;"));
 }
 
 }  // namespace data_table_test

@@ -147,6 +147,18 @@ TEST_CASE("what a checkpoint may not be is refused before the first trial, and t
   }
 }
 
+TEST_CASE("a run whose report cannot be written is kept, and its record gives the report", "[programs][record]") {
+  if (!std::filesystem::is_character_file("/dev/full")) return;
+  for (const Short& at : short_runs()) {
+    const TemporaryFolder folder;
+    CAPTURE(at.program, at.arguments);
+    const std::string record = folder.file("record");
+    CHECK(names(refusal(run(at, {"--checkpoint", record, "--output", "/dev/full"})), "--resume " + record));
+    CHECK(folder.names() == std::vector<std::string>{"record"});
+    CHECK(tables_of(run(at, {"--resume", record, "--format", "json"})) == tables_of(run(at, {"--format", "json"})));
+  }
+}
+
 TEST_CASE("modes that have no parts, or nothing to keep, refuse the options by name", "[programs][record]") {
   const TemporaryFolder folder;
   const std::string file = folder.file("record"), scores = folder.write("scores.csv", "1,2\n3,5\n");

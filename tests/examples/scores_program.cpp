@@ -132,8 +132,10 @@ TEST_CASE("a row has log-weights, a derivative, norms and masks", "[programs][sc
   CHECK(near(facts[4]["value"].get<double>(), 0.5));
   CHECK(near(facts[5]["value"].get<double>(), 0.5));
   const Json constant = report_of({"--row", "1,1", "--map", "normsoftmax", "--norms"});
-  CHECK(rows_of(constant, 1)[4]["value"].is_null());
-  CHECK(constant["tables"][1]["notes"][0] == part("no derivative"));
+  CHECK(near(rows_of(constant, 1)[4]["value"].get<double>(), 0.5));  // by convention that of softmax at tau = 1
+  const Json tied = report_of({"--row", "1,1", "--map", "hardmax", "--norms"});
+  CHECK(rows_of(tied, 1)[4]["value"].is_null());
+  CHECK(tied["tables"][1]["notes"][0] == part("no derivative"));
 }
 
 TEST_CASE("a matrix of scores is summarized query by query, also causal, and its weights are written to a file",
@@ -158,12 +160,25 @@ TEST_CASE("a matrix of scores is summarized query by query, also causal, and its
   CHECK(rows_of(report_of({"--scores", one, "--causal"}))[0]["visible"] == 4);  // one query is the last token
 }
 
+TEST_CASE("a finite mask of --row is a mask where the map counts its keys, unless every score is one", "[scores]") {
+  const auto weights = [](const std::vector<std::string>& options) {
+    std::vector<std::string> all{"--row", "0.3,0.2,-1e4"};
+    all.insert(all.end(), options.begin(), options.end());
+    return column(rows_of(report_of(all)), "weight");
+  };
+  const auto of_two = column(rows_of(report_of({"--row", "0.3,0.2", "--map", "ssmax"})), "weight");
+  CHECK(weights({"--map", "ssmax"}) == std::vector<double>{of_two[0], of_two[1], 0});
+  CHECK(weights({"--map", "ssmax", "--no-finite-masks"})[0] != of_two[0]);
+  CHECK(weights({"--map", "softmax"}) == weights({"--map", "softmax", "--no-finite-masks"}));
+}
+
 TEST_CASE("incontext scores refuses what cannot be used, by name and value", "[bad-input][scores]") {
   check_refused({}, "nothing to do: needs --figure NAME, --row X,X,... or --scores FILE");
   check_refused({"--figure", "9"}, "--figure: is unknown (value = 9;");
   check_refused({"--row", "1,x"}, "--row: is not a number (value = x;");
   check_refused({"--row", "1,nan"}, "--row: is not finite (value = nan;");
   check_refused({"--row", "1,inf"}, "--row: is not finite (value = inf;");
+  check_refused({"--row", "0,-400,-52000", "--map", "ssmax"}, "--row: a score is too low for a score");
   check_refused({"--row", "-inf"}, "--row: has no visible score");
   check_refused({"--row", "1", "--map", "best"}, "--map: is unknown (value = best;");
   check_refused({"--row", "1", "--temperature", "-1"}, "--temperature: is out of range (value = -1;");

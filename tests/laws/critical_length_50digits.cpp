@@ -43,15 +43,16 @@ TEST_CASE("critical lengths in double are those of weights at 50 digits", "[laws
   };
   for (const Case& at : {Case{1.0, 4.5, 0.5}, {0.5, 5.0, 0.9}}) {
     const auto found = laws::softmax_critical_length(at.stddev, at.gap, at.weight);
+    const auto length = static_cast<std::int64_t>(found.length);
     const auto precise = [&](std::int64_t n) { return weight_among(n, Real50(at.stddev), Real50(at.gap)); };
-    const Real50 kept = precise(found.length), lost = precise(found.length + 1);
-    INFO("stddev " << at.stddev << ", gap " << at.gap << ", weight " << at.weight << ": n = " << found.length);
+    const Real50 kept = precise(length), lost = precise(length + 1);
+    INFO("stddev " << at.stddev << ", gap " << at.gap << ", weight " << at.weight << ": n = " << length);
     CHECK(kept >= Real50(at.weight));  // one score fewer or more would be wrong
     CHECK(lost < Real50(at.weight));
     CHECK(std::abs(found.weight / static_cast<double>(kept) - 1) < 1e-11);
     CHECK(std::abs(found.weight_beyond / static_cast<double>(lost) - 1) < 1e-11);
     // Power: a thousandth more noise.
-    const Real50 noisier = weight_among(found.length, Real50(1.001 * at.stddev), Real50(at.gap));
+    const Real50 noisier = weight_among(length, Real50(1.001 * at.stddev), Real50(at.gap));
     CHECK(std::abs(found.weight / static_cast<double>(noisier) - 1) > 1e-5);
   }
 }
@@ -59,14 +60,15 @@ TEST_CASE("critical lengths in double are those of weights at 50 digits", "[laws
 TEST_CASE("the critical length of SSMax in double is that of weights at 50 digits", "[laws]") {
   const double scale = 0.43, variance = 0.25, score = 2.0, weight = 0.6;
   const auto found = laws::ssmax_critical_length(scale, variance, score, weight);
+  const auto length = static_cast<std::int64_t>(found.length);
   const auto precise = [&](std::int64_t n) {
     const Real50 beta = Real50(scale) * log(Real50(n));
     return weight_among(n, Real50(beta * sqrt(Real50(variance))), Real50(beta * Real50(score)));
   };
-  INFO("n = " << found.length);
-  REQUIRE(found.length > 1);
-  CHECK(std::abs(found.weight / static_cast<double>(precise(found.length)) - 1) < 1e-11);
-  CHECK(std::abs(found.weight_beyond / static_cast<double>(precise(found.length + 1)) - 1) < 1e-11);
+  INFO("n = " << length);
+  REQUIRE(length > 1);
+  CHECK(std::abs(found.weight / static_cast<double>(precise(length)) - 1) < 1e-11);
+  CHECK(std::abs(found.weight_beyond / static_cast<double>(precise(length + 1)) - 1) < 1e-11);
 }
 
 }  // namespace incontext::testing

@@ -379,7 +379,7 @@ def test_errors_of_several_prompts_are_those_between_them():
     scores = prompts_of(12, random)
     report = ic.calibrate(scores)
     assert report.entropy.shape == (2, 3) and (report.prompts == 12).all()
-    assert told(scores) == told([scores[:, prompt] for prompt in range(12)])
+    assert told(scores) == told(prompts=[scores[:, prompt] for prompt in range(12)])
     last = report.head(1, 2).lengths[-1]
     assert (last.shortest_row, last.longest_row, last.rows) == (33, 48, 12 * 16)
     weights = numpy.exp(scores[1, :, 2, 32:])
@@ -394,7 +394,7 @@ def test_errors_of_several_prompts_are_those_between_them():
 def test_prompts_of_any_lengths():
     random = numpy.random.default_rng(8)
     prompts = [prompts_of(1, random, length)[:, 0] for length in (40, 64, 25, 33)]
-    report = ic.calibrate(prompts)
+    report = ic.calibrate(prompts=prompts)
     assert report.prompts.tolist() == [[4] * 3] * 2
     assert [(rows.shortest_row, rows.longest_row) for rows in report.head(0, 0).lengths][-2:] == [(17, 32), (33, 64)]
     with pytest.raises(ValueError, match="several prompts .value = 4; needs one"):
@@ -406,7 +406,7 @@ def test_a_report_pickles_and_copies(scores):
     import pickle
 
     several = [scores, scores[:, :, :64], scores[..., :100], scores]
-    for given, options in ((scores, {}), (several, {"inverse_temperature": 0.7, "causal": False})):
+    for given, options in ((scores, {}), (None, {"prompts": several, "inverse_temperature": 0.7, "causal": False})):
         report = ic.calibrate(given, **options)
         plan = report.head(0, 0).plans[0]
         for again in (pickle.loads(pickle.dumps(report)), copy.copy(report), copy.deepcopy(report)):

@@ -108,7 +108,7 @@ def test_padded_prompts_have_lengths_of_their_own():
     report = ic.calibration.from_weights(attentions, attention_mask=mask)
     with numpy.errstate(divide="ignore"):
         logs = [numpy.log(torch.stack(attentions)[:, prompt].numpy()) for prompt in range(3)]
-    alone = ic.calibrate([logs[0], logs[1][:, :, :30, :30], logs[2][:, :, 20:, 20:]])
+    alone = ic.calibrate(prompts=[logs[0], logs[1][:, :, :30, :30], logs[2][:, :, 20:, 20:]])
     assert report.heads == alone.heads
     assert report.head(0, 0).lengths[-1].rows == 16 and report.heads[0].prompts == 3
 

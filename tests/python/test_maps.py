@@ -65,7 +65,7 @@ def test_a_score_between_a_score_and_a_mask_is_refused_where_it_matters():
         with pytest.raises(ValueError, match="too near to the others for a mask .*value = -6000"):
             map(row)
     assert scoring.Softmax(1000.0)(row)[0, 2] > 0, "in softmax a low finite score is a score"
-    with pytest.raises(ValueError, match="number of visible scores"):
+    with pytest.raises(ValueError, match="every score of a row is low enough for a mask"):
         scoring.SSMax()([-1e9, -1e9])
 
 

@@ -39,9 +39,30 @@ TEST_CASE("the search finds the valley from either side, and an end where there 
   }
   CHECK(calls < 5 * 60);
   const auto falling = [](double x) { return 1 / x; };
-  CHECK(minimize_softmax_error(falling, SearchRange<double>{1.0, 2.0, 50.0}).parameter == 50.0);
+  const SearchRange<double> range{1.0, 2.0, 50.0};
+  CHECK(minimize_softmax_error(falling, range).parameter == 50.0);
+  CHECK(minimize_softmax_error(falling, range).place == numerics::SearchPlace::highest);
   const auto rising = [](double x) { return x; };
-  CHECK(minimize_softmax_error(rising, SearchRange<double>{1.0, 2.0, 50.0}).parameter == 1.0);
+  CHECK(minimize_softmax_error(rising, range).parameter == 1.0);
+  CHECK(minimize_softmax_error(rising, range).place == numerics::SearchPlace::lowest);
+  // to rounding flat from 40 on, where a step of the search finds no fall
+  const auto to_a_limit = [](double x) { return 1 + std::exp(-x); };
+  CHECK(minimize_softmax_error(to_a_limit, SearchRange<double>{1.0, 2.0, 1e6}).place == numerics::SearchPlace::highest);
+  CHECK(minimize_softmax_error(valley, SearchRange<double>{1.0, 2.0, 50.0}).place == numerics::SearchPlace::inside);
+}
+
+TEST_CASE("bases at which SSA's error falls to the end of the search are no optima") {
+  // d = 20, l = 100: the error falls to its limit for an infinite base
+  const IsotropicTask<double> law{.dimension = 20, .input_variance = 1.0, .task_variance = 0.05, .noise_variance = 0.1};
+  for (const double exponent : {1.5, 3.0}) {
+    const auto base = ssa_optimal_base_isotropic(unit_attention, law, 100, exponent);
+    CAPTURE(exponent, base.parameter);
+    CHECK(base.place == numerics::SearchPlace::highest);
+    CHECK(softmax_error_isotropic(unit_attention, law, 100, SSA<double>{100 * base.parameter, exponent}).value <=
+          base.error);
+  }
+  CHECK(ssa_optimal_base_isotropic(unit_attention, base_law, 20, 2.0).place == numerics::SearchPlace::inside);
+  CHECK(softmax_optimal_temperature_isotropic(unit_attention, law, 100).place == numerics::SearchPlace::inside);
 }
 
 TEST_CASE("the minimum of an error that is not a parabola is found to a relative 1e-5, at every scale") {

@@ -198,6 +198,36 @@ TEST_CASE("entmax's derivatives round as stated near alpha = 1, where 1 / (alpha
         {-0.0125259870425436879, -0.200234602517017671, 0.212760589559561359});
 }
 
+TEST_CASE("near alpha = 1 weights of float have the digits of float, and sum to 1", "[scoring]") {
+  Random random(59);
+  for (const float step : {1e-2F, 1e-4F, 1e-6F, 2e-7F, -1e-5F}) {
+    const Entmax<float> map{1 + step};
+    const auto wide = random.normals(30, 2), u = random.normals(30);
+    const std::vector<float> z(wide.begin(), wide.end()), direction(u.begin(), u.end());
+    const std::vector<double> exact_scores(z.begin(), z.end()), exact_direction(direction.begin(), direction.end());
+    const Entmax<double> exact{static_cast<double>(map.alpha)};
+    std::vector<float> a(30), by_alpha(30), change(30);
+    weights(map, z, a);
+    derivative(map, parameter::Alpha{}, z, by_alpha);
+    jvp(map, z, direction, change);
+    const auto compare = [&](const std::vector<float>& found, const std::vector<double>& expected) {
+      CAPTURE(step);
+      const double size = largest_size(expected);
+      CHECK(size > 1e-3);
+      CHECK(distance(std::vector<double>(found.begin(), found.end()), expected) < 1e-6 * size);
+    };
+    compare(a, weights_of(exact, exact_scores));
+    compare(by_alpha, derivative_of(exact, parameter::Alpha{}, exact_scores));
+    compare(change, jvp_of(exact, exact_scores, exact_direction));
+    CHECK(std::abs(total(std::vector<double>(a.begin(), a.end())) - 1) < 1e-6);
+  }
+  const auto z = random.normals(50, 2);
+  for (const double step : {1e-8, 1e-11, -1e-11}) {
+    CHECK(distance(weights_of(Entmax<double>{1 + step}, z), weights_of(Softmax<double>{}, z)) < 40 * std::abs(step));
+    CHECK(std::abs(total(weights_of(Entmax<double>{1 + step}, z)) - 1) < 1e-15);
+  }
+}
+
 TEST_CASE("the threshold is found for equal scores of any number and for geometric ladders", "[scoring]") {
   for (const std::size_t n : {std::size_t{2}, std::size_t{1000}, std::size_t{100000}}) {
     for (const double alpha : {1.1, 1.5, 2.0, 3.0}) {

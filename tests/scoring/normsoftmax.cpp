@@ -47,13 +47,23 @@ TEST_CASE("below the cap, scaling and shifting leave NormSoftmax alone, and its 
   CHECK(largest_size(weights_of(variance, wider)) < largest_size(weights_of(variance, z)));
 }
 
-TEST_CASE("equal scores are scored uniformly and have no derivative; one score has derivative zero", "[scoring]") {
+TEST_CASE("equal scores are divided by the temperature, also if they differ by a rounding", "[scoring]") {
   for (const auto scale : {ScoreScale::population_stddev, ScoreScale::sample_stddev, ScoreScale::population_variance}) {
     const NormSoftmax<double> map{8, scale};
     CHECK(weights_of(map, {3, 3, -infinity, 3, 3}) == std::vector<double>{0.25, 0.25, 0, 0.25, 0.25});
-    CHECK(all_nan(jvp_of(map, {3, 3, 3}, {1, 0, 0})));
-    CHECK(all_nan(vjp_of(map, {3, 3, 3}, {1, 0, 0})));
-    CHECK(derivative_of(map, parameter::Temperature{}, {3, 3, 3}) == std::vector<double>{0, 0, 0});
+    const double next = std::nextafter(0.1, 1.0);
+    for (const auto& z :
+         {std::vector<double>{3, 3, 3}, {0.1, 0.1, 0.1}, {0.1, next, 0.1}, std::vector<double>(40, -0.7)}) {
+      std::vector<double> u(z.size());
+      u[0] = 1;
+      const Softmax<double> softmax{8};
+      CHECK(distance(jvp_of(map, z, u), jvp_of(softmax, z, u)) < 1e-16);
+      CHECK(distance(vjp_of(map, z, u), vjp_of(softmax, z, u)) < 1e-16);
+      CHECK(largest_size(derivative_of(map, parameter::Temperature{}, z)) < 1e-17);
+    }
+    // power: what is four roundings apart has a scale of its own
+    CHECK(largest_size(jvp_of(map, {0.1, 0.1 + 8e-17 * 4, 0.1}, {1, 0, 0})) > 1e12);
+    CHECK(jvp_of(map, {0, 0}, {1, -1}) == std::vector<double>{0.0625, -0.0625});
     CHECK(weights_of(map, {-infinity, 5}) == std::vector<double>{0, 1});
     CHECK(jvp_of(map, {-infinity, 5}, {1, 1}) == std::vector<double>{0, 0});
   }

@@ -44,6 +44,7 @@ TEST_CASE("the divisor is the smaller of scale and temperature", "[scoring]") {
   CHECK(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{-1, 1}).branch ==
         NormSoftmaxBranch::temperature);
   CHECK(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{3}).branch == NormSoftmaxBranch::constant_row);
+  CHECK(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{0.1, 0.1, 0.1}).divisor == 1);
   CHECK(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{-infinity, -0.5, 0.5}).scale == 0.5);
   CHECK(std::isnan(normsoftmax_divisor(NormSoftmax<double>{1}, std::vector<double>{nan, 1}).scale));
   CHECK(std::isnan(normsoftmax_divisor(NormSoftmax<double>{-1}, std::vector<double>{0, 1}).divisor));

@@ -180,4 +180,20 @@ TEMPLATE_TEST_CASE("long rows at the ends of the range: equal, huge, one visible
   CHECK(weights_of(Softmax<T>{std::numeric_limits<T>::denorm_min()}, row)[7] == T(0.02));
 }
 
+TEST_CASE("scores and temperatures at the ends of the range give the weights of their quotients", "[scoring]") {
+  const double huge = std::numeric_limits<double>::infinity();
+  const double low = 1 / (1 + std::exp(3.4));
+  for (const std::size_t n : {std::size_t{2}, std::size_t{20}}) {
+    std::vector<double> z(n, -1.7e308);
+    z[0] = 1.7e308;
+    CHECK(weights_of(Softmax<double>{huge}, z) == std::vector<double>(n, 1.0 / static_cast<double>(n)));
+    const double others = static_cast<double>(n - 1), top = 1 / (1 + others * low / (1 - low));
+    CHECK(std::abs(weights_of(Softmax<double>{1e308}, z)[0] / top - 1) < 1e-14);
+    CHECK(std::abs(weights_of(Softmax<double>{1.1e308}, z)[0] / top - 1) > 1e-3);  // power
+  }
+  CHECK(weights_of(Softmax<double>{1e-310}, {1, 2}) == std::vector<double>{0, 1});
+  CHECK(weights_of(NormSoftmax<double>{1, ScoreScale::population_variance}, {1e-200, 2e-200, 3e-200}) ==
+        std::vector<double>{0, 0, 1});
+}
+
 }  // namespace incontext::testing

@@ -82,6 +82,10 @@ TEST_CASE("p-values are those of Student's tables") {
   CHECK(p_value(agree(0, estimate_of(1001, 1.96233908082641, 1))) == Approx(0.05).epsilon(1e-9));
   CHECK(p_value(agree(0, estimate_of(1000000001, 5, 1))) == Approx(5.733031e-7).epsilon(1e-6));
   CHECK(p_value(agree(0, estimate_of(10, 0, 1))) == Approx(1.0).epsilon(1e-15));
+  // far in the tail, where the square of the excess overflows: 2 / (pi t), and its neighbor by Boost
+  CHECK(p_value(agree(0, estimate_of(2, 1e200, 1))) == Approx(6.3661977236758134e-201).epsilon(1e-12));
+  CHECK(p_value(agree(0, estimate_of(2, 1e149, 1))) == Approx(6.3661977236758134e-150).epsilon(1e-12));
+  CHECK(p_value(agree(0, estimate_of(3, 2e150, 1))) == Approx(2.5e-301).epsilon(1e-12));
 }
 
 TEST_CASE("a theory or an estimate that is not finite is not judged, and the reason names it") {

@@ -45,6 +45,15 @@ TEST_CASE("the law is that of small samples by hand, and of tables") {
   CHECK(kolmogorov_smirnov_p_value(0.2, 100) == Approx(0.0005551927327988775).margin(1e-12));
 }
 
+TEST_CASE("the law of many values keeps its digits") {
+  // the same matrices with 64-bit mantissas, and factorials at 40 digits
+  CHECK(kolmogorov_smirnov_p_value(0.2, 15) == Approx(0.522049779007504023).margin(1e-15));
+  CHECK(kolmogorov_smirnov_p_value(0.2, 16) == Approx(0.483361055981378887).margin(1e-15));
+  CHECK(kolmogorov_smirnov_p_value(0.02, 1000) == Approx(0.810897131070212133).margin(1e-13));
+  CHECK(kolmogorov_smirnov_p_value(0.01, 5000) == Approx(0.695455725641881803).margin(1e-13));
+  CHECK_FALSE(kolmogorov_smirnov_p_value(0.01 + 1e-13, 5000) == Approx(0.695455725641881803).margin(1e-13));
+}
+
 TEST_CASE("the law tends to Kolmogorov's, and the tail joins its bound") {
   const double x = 1.2;
   const std::int64_t n = 20000;

@@ -11,6 +11,7 @@ comes with one line on standard error, nothing on standard output and no new fil
 a file that was there before is old or complete; a run that was killed is resumed to the same report."""
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -383,8 +384,9 @@ def ranks(torture):
         child = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(0.5 + chance.random())
         found = subprocess.run(["pgrep", "-P", str(child.pid)], capture_output=True, text=True).stdout.split()
-        if found:
-            os.kill(int(chance.choice(found)), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # of a rank that has ended since
+            if found:
+                os.kill(int(chance.choice(found)), signal.SIGKILL)
         try:
             child.wait(timeout=60)
         except subprocess.TimeoutExpired:

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "incontext/baselines/wishart_spectrum.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/minimum.hpp"
 
 namespace incontext::baselines {
 
@@ -53,6 +53,7 @@ struct DescentLayers {
   std::vector<T> learning_rates;  ///< of the layers; in rising order
   T risk;                         ///< with these rates
   T lower_bound;                  ///< of every choice of rates: the best polynomial, which may have complex roots
+  numerics::SearchPlace place = numerics::SearchPlace::inside;  ///< of looped_layers' search
 };
 
 /// The one learning rate at which a looped layer of linear attention has the least mean error after `layers` rounds.
@@ -71,11 +72,12 @@ DescentLayers<T> looped_layers(const WishartSpectrum<T>& spectrum, const TaskVar
   const detail::DescentError<T> error(spectrum, task);
   const auto rates = [&](const T& rate) { return std::vector<T>(static_cast<std::size_t>(layers), rate); };
   const T one = detail::BestPolynomial<T>(error, 1).rates().front();
-  const auto found = boost::math::tools::brent_find_minima([&](const T& rate) { return error.risk(rates(rate)); }, T(0),
-                                                           T(T(2) * one), std::numeric_limits<T>::digits / 2);
-  return {.learning_rates = rates(found.first),
-          .risk = error.risk(rates(found.first)),
-          .lower_bound = detail::BestPolynomial<T>(error, layers).risk()};
+  const auto found =
+      numerics::minimum_between<T>([&](const T& rate) { return error.risk(rates(rate)); }, T(0), T(T(2) * one));
+  return {.learning_rates = rates(found.argument),
+          .risk = error.risk(rates(found.argument)),
+          .lower_bound = detail::BestPolynomial<T>(error, layers).risk(),
+          .place = found.place};
 }
 
 /// The learning rates at which L layers of linear attention have the least mean error.

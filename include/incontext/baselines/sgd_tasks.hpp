@@ -2,7 +2,6 @@
 
 #include <Eigen/Core>
 #include <algorithm>
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
+#include "incontext/numerics/minimum.hpp"
 
 namespace incontext::baselines {
 
@@ -196,6 +196,7 @@ class OnePassSgd {
 template <Real T>
 struct LearningRateChoice {
   T learning_rate, risk;
+  numerics::SearchPlace place = numerics::SearchPlace::inside;
 };
 
 /// The constant learning rate at which one-pass SGD has the least error after a number of steps.
@@ -230,10 +231,12 @@ LearningRateChoice<T> best_constant_rate(const OnePassSgd<T>& sgd, std::int64_t 
     least = k;
     least_excess = excess;
   }
-  const auto found = boost::math::tools::brent_find_minima(
-      excess_at, place(std::max(least - 1, 0)), place(std::min(least + 1, rates)), std::numeric_limits<T>::digits / 2);
-  const T rate = exp(found.first);
-  return {.learning_rate = rate, .risk = sgd.risk(sgd.after(steps, rate))};
+  const auto found =
+      numerics::minimum_between<T>(excess_at, place(std::max(least - 1, 0)), place(std::min(least + 1, rates)));
+  const T rate = exp(found.argument);
+  return {.learning_rate = rate,
+          .risk = sgd.risk(sgd.after(steps, rate)),
+          .place = 0 < least && least < rates ? numerics::SearchPlace::inside : found.place};
 }
 
 /// The fewest tasks after which one-pass SGD has at most (1 + share) times the error of the best layer, if every step

@@ -40,7 +40,7 @@ inline HeadLimits head_limits(double score_stddev, double gap, std::int64_t trai
           .longest_frozen_length = longest_frozen_length(score_stddev),
           .gap = gap,
           .needle_weight = laws::needle_weight<double>(n - 1, score_stddev, gap).value,
-          .critical_length = static_cast<double>(laws::softmax_critical_length(score_stddev, gap).length),
+          .critical_length = laws::softmax_critical_length(score_stddev, gap).length,
           .distinguishing_length = std::floor(distinguishing_length(gap / score_stddev))};
 }
 

@@ -11,6 +11,7 @@
 #include "incontext/calibration/detail/measured_rows.hpp"
 #include "incontext/calibration/detail/parallel_tasks.hpp"
 #include "incontext/calibration/score_array.hpp"
+#include "incontext/calibration/visible_scores.hpp"
 
 namespace incontext::calibration {
 
@@ -49,7 +50,9 @@ struct MeasurementOptions {
   double needle_gap = 0;           ///< the gap of the needle that needle_weight is about, times the inverse temperature
   bool causal = false;             ///< query i sees keys 0 to i + keys - queries alone
   MaskedRows masked_rows = MaskedRows::refused;
+  FiniteMasks finite_masks = FiniteMasks::by_rule;
   std::string_view leave_out_option = "MaskedRows::left_out";  ///< how the message about such a row calls it
+  std::string_view all_scores_option = "FiniteMasks::none";    ///< how the messages about finite masks call it
   int threads = 0;  ///< 0: as many as the machine has; the result does not depend on it
   std::function<void(std::int64_t done, std::int64_t planned)> progress = {};  ///< called by one thread at a time
   std::function<void()> poll = {};  ///< called by every thread after each row; what it throws ends the measurement

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -12,6 +11,7 @@
 #include "incontext/laws/gaussian_maximum.hpp"
 #include "incontext/laws/gaussian_needle.hpp"
 #include "incontext/laws/gaussian_row.hpp"
+#include "incontext/numerics/minimum.hpp"
 #include "incontext/numerics/solve.hpp"
 
 /// The inverse temperature that keeps what a head does the same while its rows become longer.
@@ -130,14 +130,14 @@ HeldTemperature<T> holding_temperature(Held held, const HeadScores<T>& scores, c
     best = next;
   }
   // the maximum is between the last three points, and may still be above the target
-  std::uintmax_t evaluations = 60;
-  const auto [place, least] = boost::math::tools::brent_find_minima(
-      [&](const T& log_beta) { return T(-excess(log_beta)); }, T(high - T(2) * octave), high,
-      std::numeric_limits<T>::digits / 3, evaluations);
-  const T beta = T(0) < -least
-                     ? exp(numerics::root_between<T>(where, excess, T(high - T(2) * octave), place, {.scale = T(1)}))
-                     : exp(place);
-  return {beta, held_value(held, scores, row_length, beta), T(0) < -least};
+  const auto most = numerics::minimum_between<T>([&](const T& log_beta) { return T(-excess(log_beta)); },
+                                                 T(high - T(2) * octave), high, std::numeric_limits<T>::digits / 3, 60);
+  const bool is_attained = most.value < T(0);
+  const T beta =
+      is_attained
+          ? exp(numerics::root_between<T>(where, excess, T(high - T(2) * octave), most.argument, {.scale = T(1)}))
+          : exp(most.argument);
+  return {beta, held_value(held, scores, row_length, beta), is_attained};
 }
 
 }  // namespace incontext::calibration

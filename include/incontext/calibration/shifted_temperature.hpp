@@ -51,11 +51,20 @@ inline regression::MomentRatioEstimate<double> moment_ratio_of_head(const ScoreA
     if (options.poll) options.poll();
     const auto* const start = static_cast<const std::byte*>(head.data) + q * head.strides[2];
     read(&start, 1, keys, head.strides[3], head.type, row.data());
+    const std::int64_t seen = options.causal ? q + 1 : keys;
+    std::vector<double> scores(row.begin(), row.begin() + seen);
+    const VisibleScores kept = keep_visible(scores, options.finite_masks);
+    if (kept.problem == RowProblem::between_score_and_mask) {
+      throw_domain_error(
+          where,
+          "query " + std::to_string(q) + ": a score is too low for a score and too near to the others for a mask",
+          kept.problem_value, instead_of_finite_masks(options.all_scores_option));
+    }
     double sum = 0, self = -INFINITY;
     std::int64_t visible = 0;
-    for (std::int64_t k = 0; k < (options.causal ? q + 1 : keys); ++k) {
+    for (std::int64_t k = 0; k < seen; ++k) {
       const double score = options.inverse_temperature * row[static_cast<std::size_t>(k)];
-      if (row[static_cast<std::size_t>(k)] <= highest_mask) continue;
+      if (row[static_cast<std::size_t>(k)] < kept.lowest) continue;
       if (!(score < INFINITY)) {
         throw_domain_error(where, "query " + std::to_string(q) + ": a score is not finite", score,
                            "a finite number, or -inf for a masked key");

@@ -16,9 +16,9 @@ namespace incontext::laws {
 /// Units     length is a number of scores, the needle's included; weights dimensionless.
 template <Real T>
 struct CriticalLength {
-  std::int64_t length;  ///< 1 if no row of two or more scores leaves the needle so much
-  T weight;
-  T weight_beyond;  ///< in a row of length + 1; not a number if `length` is the longest that was looked at
+  T length;  ///< 1 if no row of two or more scores leaves the needle so much, infinity if all up to 5.6e14 scores do
+  T weight;  ///< in a row of that length; for infinity, of 5.6e14 scores
+  T weight_beyond;  ///< in a row of length + 1; not a number for infinity
 };
 
 namespace detail {
@@ -34,12 +34,12 @@ CriticalLength<T> critical_length(const T& weight, const Weight& weight_of) {
     kept = n;
     lost = 2 * n;
   }
-  if (lost > longest_looked_at) return {kept, weight_of(kept), math::not_a_number<T>()};
+  if (lost > longest_looked_at) return {math::infinity<T>(), weight_of(kept), math::not_a_number<T>()};
   while (lost - kept > 1) {
     const std::int64_t middle = kept + (lost - kept) / 2;
     (weight <= weight_of(middle) ? kept : lost) = middle;
   }
-  return {kept, kept == 1 ? T(1.0) : weight_of(kept), weight_of(lost)};
+  return {math::from_count<T>(kept), kept == 1 ? T(1.0) : weight_of(kept), weight_of(lost)};
 }
 
 }  // namespace detail
@@ -58,8 +58,7 @@ CriticalLength<T> critical_length(const T& weight, const Weight& weight_of) {
 /// Domain    noise_stddev >= 0, gap finite, 0 < weight < 1.
 /// Limits    noise_stddev = 0: the whole part of two_level_count. At no temperature longer than e^(m^2/2v), to leading
 ///           order.
-/// Errors    std::domain_error; numerics::QuadratureError. Lengths beyond 5.6e14 are given as that, without the next
-///           weight.
+/// Errors    std::domain_error; numerics::QuadratureError. A length beyond 5.6e14 is not searched for: infinity.
 /// Accuracy  exact but for lengths at which the weight is `weight` to 1e-11: tests/laws/critical_length.cpp,
 ///           critical_length_50digits.cpp.
 template <Real T>
@@ -79,7 +78,7 @@ CriticalLength<T> softmax_critical_length(const T& noise_stddev, const T& gap, c
 /// Source    derived: docs/theory/laws.md#thresholds.
 /// Units     scale in one over the scores', variance and score = m in theirs.
 /// Domain    scale > 0, variance >= 0, score finite, 0 < weight < 1.
-/// Limits    variance = 0 and s m > 1: no such length, the weight tends to 1.
+/// Limits    variance = 0 and s m > 1: infinity, the weight tends to 1.
 /// Errors    as softmax_critical_length.
 /// Accuracy  as softmax_critical_length, where the weight falls once between two powers of two.
 template <Real T>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -15,6 +14,7 @@
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/retrieval_threshold.hpp"
 #include "incontext/laws/uniform_needle.hpp"
+#include "incontext/numerics/minimum.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/numerics/solve.hpp"
 
@@ -37,6 +37,7 @@ struct NormalNeedle {
 template <Real T>
 struct NeedleOptimum {
   T inverse_temperature, cross_entropy;
+  numerics::SearchPlace place = numerics::SearchPlace::inside;  ///< `highest`: the largest that is accepted
 };
 
 /// Expected cross entropy -E log a of a needle's weight a among N independent competitors.
@@ -226,11 +227,12 @@ NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<
   }
   for (T next = loss(T(middle / T(2))); next < best; next = loss(T(middle / T(2)))) middle = middle / T(2), best = next;
   const auto at = [&](const T& log_beta) { return loss(T(exp(log_beta))); };
-  std::uintmax_t evaluations = 100;
-  const auto [place, least] = boost::math::tools::brent_find_minima(
-      at, T(log(T(middle / T(2)))), T(log(most / T(2) < middle ? most : T(middle * T(2)))),
-      std::numeric_limits<T>::digits / 3, evaluations);
-  return {T(exp(place)), least};
+  constexpr std::uintmax_t evaluations = 100;
+  const bool at_most = most / T(2) < middle;
+  const auto least =
+      numerics::minimum_between<T>(at, T(log(T(middle / T(2)))), T(log(at_most ? most : T(middle * T(2)))),
+                                   std::numeric_limits<T>::digits / 3, evaluations);
+  return {T(exp(least.argument)), least.value, at_most ? least.place : numerics::SearchPlace::inside};
 }
 
 }  // namespace incontext::laws

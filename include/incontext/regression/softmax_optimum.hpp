@@ -1,26 +1,28 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/math/tools/minima.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/minimum.hpp"
 #include "incontext/regression/softmax_error_isotropic.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 
 namespace incontext::regression {
 
-/// A parameter of a scoring map at which an error is least, and that error.
+/// A parameter of a scoring map at which an error is least, and that error. At an end of the search, `place`, the error
+/// falls on beyond it, or is the same as far as can be told.
 ///
 /// Units     of the parameter: its own; of the error: label units squared.
 template <Real T>
 struct SoftmaxOptimum {
   T parameter;
   T error;
+  numerics::SearchPlace place = numerics::SearchPlace::inside;
 };
 
 /// Where to look for a positive parameter.
@@ -41,7 +43,7 @@ struct SearchRange {
 /// Units     those of the parameter.
 /// Domain    a continuous error with one valley, as every error of the isotropic family tried in
 ///           tests/regression/softmax_optimum.cpp has.
-/// Limits    an error that falls up to an end of the range: that end.
+/// Limits    an error that falls up to an end of the range, or is flat up to there: that end, and `place` says so.
 /// Errors    std::domain_error for a range outside the domain, and whatever `error` throws.
 /// Accuracy  a minimum is flat, so the parameter is found to 1e-5 relative in double, and the least error as accurately
 ///           as `error` computes it (tests/regression/softmax_optimum.cpp).
@@ -77,9 +79,16 @@ SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T
     if (start < best.parameter) break;  // the error fell with growing x, so it rises with falling x
   }
   constexpr int bits = std::numeric_limits<T>::digits * 2 / 5;
-  const auto found = boost::math::tools::brent_find_minima([&](const T& x) { return T(error(T(exp(x)))); }, T(log(low)),
-                                                           T(log(high)), bits);
-  return found.second < best.error ? SoftmaxOptimum<T>{T(exp(found.first)), found.second} : best;
+  const auto found =
+      numerics::minimum_between<T>([&](const T& x) { return T(error(T(exp(x)))); }, T(log(low)), T(log(high)), bits);
+  if (found.value < best.error) best = {T(exp(found.argument)), found.value};
+  const auto end = [&](const T& parameter, numerics::SearchPlace place) {
+    const T value = error(parameter);
+    if (numerics::is_least_at_end(value, best.error)) best = {parameter, value, place};
+  };
+  if (range.start < best.parameter) end(range.highest, numerics::SearchPlace::highest);
+  if (best.parameter < range.start) end(range.lowest, numerics::SearchPlace::lowest);
+  return best;
 }
 
 namespace detail {
@@ -131,7 +140,9 @@ template <Real T>
 SoftmaxOptimum<T> softmax_optimal_temperature_isotropic(const IsotropicAttention<T>& attention,
                                                         const IsotropicTask<T>& task, std::int64_t context_length) {
   const detail::IsotropicSearch<T> search{attention, task, context_length};
-  if (!search.helps()) return {std::numeric_limits<T>::infinity(), search.without_scores()};
+  if (!search.helps()) {
+    return {std::numeric_limits<T>::infinity(), search.without_scores(), numerics::SearchPlace::highest};
+  }
   const T deviation = search.deviation();
   return search.minimize([](const T& t) { return scoring::Softmax<T>{t}; }, T(deviation * T(1e-6)), search.guess(),
                          T(search.guess() * T(1e6) + deviation));
@@ -159,7 +170,11 @@ SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& att
   if (gain < T(0.0)) mirrored.key_query_scale = -attention.key_query_scale;
   const auto best = softmax_optimal_temperature_isotropic(mirrored, task, context_length);
   const T scale = T(1.0) / (best.parameter * log(math::from_count<T>(context_length)));
-  return {gain < T(0.0) ? T(-scale) : scale, best.error};
+  // the hottest temperature is the scale nearest to 0
+  const auto place = best.place == numerics::SearchPlace::inside    ? best.place
+                     : best.place == numerics::SearchPlace::highest ? numerics::SearchPlace::lowest
+                                                                    : numerics::SearchPlace::highest;
+  return {gain < T(0.0) ? T(-scale) : scale, best.error, place};
 }
 
 /// The base b of SSA with which attention has its least error on the isotropic family, for a given exponent and
@@ -170,7 +185,8 @@ SoftmaxOptimum<T> ssmax_optimal_scale_isotropic(const IsotropicAttention<T>& att
 /// Units     one over those of the scores.
 /// Domain    as softmax_error_isotropic, exponent >= 1.
 /// Limits    m v <= 0: 0, uniform weights. Exponent -> infinity: exponent times base -> 1 / optimal temperature. The
-///           result is never above 1e6 over the standard deviation of the scores.
+///           result is never above 1e6 over the standard deviation of the scores; there, `place` is `highest` and the
+///           error falls on to that of ssa_scale_limit, as base -> infinity.
 /// Errors    as softmax_error_isotropic; std::domain_error for the exponent.
 /// Accuracy  as minimize_softmax_error.
 template <Real T>
@@ -178,7 +194,7 @@ SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attent
                                              std::int64_t context_length, const T& exponent) {
   const detail::IsotropicSearch<T> search{attention, task, context_length};
   search.error(scoring::SSA<T>{T(1.0), exponent});
-  if (!search.helps()) return {T(0.0), search.without_scores()};
+  if (!search.helps()) return {T(0.0), search.without_scores(), numerics::SearchPlace::lowest};
   const T unit = T(1.0) / search.deviation();
   return search.minimize(
       [&](const T& b) {
@@ -203,7 +219,7 @@ SoftmaxOptimum<T> ssa_optimal_exponent_isotropic(const IsotropicAttention<T>& at
   const detail::IsotropicSearch<T> search{attention, task, context_length};
   const auto family = [&](const T& k) { return scoring::SSA<T>{base, k}; };
   const T flattest = search.error(family(T(1.0)));
-  if (!search.helps()) return {T(1.0), flattest};
+  if (!search.helps()) return {T(1.0), flattest, numerics::SearchPlace::lowest};
   return search.minimize(family, T(1.0), T(T(1.0) / (base * search.guess())), T(1000.0));
 }
 

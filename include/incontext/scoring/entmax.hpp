@@ -75,7 +75,8 @@ INCONTEXT_HD auto read(const Map& map, Row<const typename Map::value_type> score
 ///
 /// Source    see Entmax.
 /// Shapes    (scores: n, out: n), out may be scores.
-/// Accuracy  8 eps (1 + 1 / (alpha - 1)) absolute; for alpha > 2 a weight at the edge of the support is only Hoelder
+/// Accuracy  8 eps (1 + 1 / (alpha - 1)) absolute, and 8 eps (1 + G), G = log(max a / min a), where |alpha - 1| log n is at
+///           most 1/2 (tests/scoring/entmax.cpp); for alpha > 2 a weight at the edge of the support is only Hoelder
 ///           continuous in the scores, with exponent 1 / (alpha - 1) < 1: tests/scoring/accuracy_maps_50digits.cpp.
 /// Runs on   host and device
 template <EntmaxLike Map>
@@ -154,7 +155,7 @@ INCONTEXT_HD void derivative(const Entmax<T>& map, parameter::Alpha, Row<const s
   const auto pass = detail::read(map, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
   pass.write_centered(scores, out, [=](std::ptrdiff_t i) -> T {
-    return -math::relative_entropy_term(T(pass.excess(scores[i]) - T(1))) / pass.slope / pass.slope;
+    return -math::relative_entropy_term(pass.excess_above_one(scores[i])) / pass.slope / pass.slope;
   });
 }
 
@@ -198,7 +199,7 @@ INCONTEXT_HD EntmaxSupport<typename Map::value_type> entmax_support(const Map& m
   using T = typename Map::value_type;
   const auto pass = detail::read(map, scores);
   if (!pass.valid()) return {math::not_a_number<T>(), 0};
-  EntmaxSupport<T> support{T(pass.slope * pass.anchor - pass.reach), 0};
+  EntmaxSupport<T> support{T(pass.slope * pass.anchor - pass.reached()), 0};
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     if (detail::is_visible(scores[i]) && T(0) < pass.weight(scores[i])) ++support.size;
   }

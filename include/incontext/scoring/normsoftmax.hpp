@@ -22,7 +22,9 @@ namespace incontext::scoring {
 /// Source    arXiv 2310.12956 eq. 2; the variance variant is what its public code calls norm_softmax.
 /// Units     temperature in units of the scores (squared for the variance); weights dimensionless.
 /// Domain    temperature > 0.
-/// Limits    constant row: uniform, derivatives NaN (0 if n = 1); sigma >= tau: softmax(z / tau), also its derivatives.
+/// Limits    sigma >= tau: softmax(z / tau), also its derivatives. Equal scores, sigma at most eps |mean z|, are divided
+///           by tau: equal weights. The map jumps there and has no derivative; by convention it is that of softmax(z /
+///           tau), so that a projection that starts at 0, whose scores are all 0, is trained away from 0.
 /// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
@@ -103,7 +105,6 @@ INCONTEXT_HD void jvp(const MatrixNormSoftmax<T>& map, MatrixView<const std::typ
                       MatrixView<const std::type_identity_t<T>> direction, MatrixView<std::type_identity_t<T>> out) {
   const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
-  if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : math::not_a_number<T>());
   const T rate = pass.divisor_rate(scores, direction) / pass.divisor;
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.jvp(scores.row(r), direction.row(r), rate, out.row(r));
 }
@@ -122,7 +123,6 @@ INCONTEXT_HD void vjp(const MatrixNormSoftmax<T>& map, MatrixView<const std::typ
                       MatrixView<const std::type_identity_t<T>> cotangent, MatrixView<std::type_identity_t<T>> out) {
   const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   if (!pass.valid()) return detail::fill(out, math::not_a_number<T>());
-  if (pass.constant()) return detail::fill(out, pass.count == 1 ? T(0) : math::not_a_number<T>());
   if (pass.vjp_of_one_row(scores, cotangent, out)) return;
   const T projection = pass.project(scores, cotangent);
   for (std::ptrdiff_t r = 0; r < scores.rows; ++r) pass.vjp(scores.row(r), cotangent.row(r), projection, out.row(r));

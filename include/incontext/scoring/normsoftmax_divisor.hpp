@@ -13,8 +13,8 @@
 
 namespace incontext::scoring {
 
-/// What decides NormSoftmax's divisor: nothing (the weights of a constant row are uniform for any divisor), the scale
-/// of the scores, or the cap tau.
+/// What decides NormSoftmax's divisor: the scale of the scores, the cap tau, or tau because the scores are equal but for
+/// rounding and have no scale.
 ///
 /// Runs on   host and device
 enum class NormSoftmaxBranch { constant_row, scale, temperature };
@@ -37,7 +37,7 @@ struct NormSoftmaxDivisor {
 ///
 /// Source    arXiv 2310.12956 eq. 2.
 /// Shapes    (scores: q x n) -> scalars; masked scores are -infinity and left out.
-/// Limits    constant scores: 0; sigma = tau counts as the temperature's branch.
+/// Limits    equal scores: tau; sigma = tau counts as the temperature's branch.
 /// Errors    NaN scale and divisor for no visible score, a NaN or +infinity, or a temperature outside the domain.
 /// Accuracy  8 eps relative to the scale: tests/scoring/limits_50digits.cpp.
 /// Runs on   host and device
@@ -47,7 +47,7 @@ INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const MatrixNormSoftmax<T
   const auto pass = detail::normsoftmax_pass(map.temperature, map.scale, scores);
   const T nan = math::not_a_number<T>();
   if (!pass.valid()) return {nan, nan, NormSoftmaxBranch::constant_row};
-  if (pass.constant()) return {pass.scale, pass.divisor, NormSoftmaxBranch::constant_row};
+  if (pass.equal) return {pass.scale, pass.divisor, NormSoftmaxBranch::constant_row};
   return {pass.scale, pass.divisor, pass.capped() ? NormSoftmaxBranch::temperature : NormSoftmaxBranch::scale};
 }
 

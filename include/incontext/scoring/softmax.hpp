@@ -26,7 +26,7 @@ struct SoftmaxExponent : Quotient<T> {
 ///
 /// Source    arXiv 2310.12956 eq. 1; arXiv 2508.14685 eq. 3. Evaluation and derivatives: softmax_of.hpp.
 /// Units     temperature in units of the scores; weights dimensionless.
-/// Domain    temperature > 0, infinity allowed.
+/// Domain    temperature > 0, infinity allowed; for derivatives one over it is finite, in double from 6e-309 on.
 /// Limits    temperature -> infinity: uniform; temperature -> 0: hardmax, ties shared.
 /// Errors    NaN weights and derivatives outside the domain.
 /// Accuracy  as stated in softmax_of.hpp.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
@@ -61,7 +62,7 @@ inline double kolmogorov_smirnov_p_value(double statistic, std::int64_t count);
 // The band matrix whose powers count the paths of an empirical distribution that stay near the uniform one.
 namespace detail {
 
-/// A square matrix times ten to an exponent, so that high powers neither overflow nor vanish.
+/// A square matrix times two to an exponent, so that high powers neither overflow nor vanish.
 struct ScaledMatrix {
   std::size_t size;
   std::vector<double> entries;
@@ -78,9 +79,9 @@ inline ScaledMatrix product(const ScaledMatrix& left, const ScaledMatrix& right)
       for (std::size_t j = 0; j < left.size; ++j) result.at(i, j) += left.at(i, k) * right.at(k, j);
     }
   }
-  if (result.at(left.size / 2, left.size / 2) > 1e140) {
-    for (double& entry : result.entries) entry *= 1e-140;
-    result.exponent += 140;
+  if (result.at(left.size / 2, left.size / 2) > 0x1p400) {
+    for (double& entry : result.entries) entry *= 0x1p-400;
+    result.exponent += 400;
   }
   return result;
 }
@@ -111,6 +112,17 @@ inline ScaledMatrix crossing_matrix(std::size_t k, double h) {
   return matrix;
 }
 
+/// log(2^exponent n! / n^n). Both powers are large and cancel: log 2 is split in two, of which one has so few digits that
+/// its product is exact, and Stirling's series is that of the quotient.
+inline double log_scaled_factorial(std::int64_t exponent, double n) {
+  constexpr double log2_high = 0x1.62e42fefa38p-1, log2_low = 0x1.ef35793c7673p-45;
+  const auto e = static_cast<double>(exponent);
+  if (n < 16) return e * (log2_high + log2_low) + std::lgamma(n + 1) - n * std::log(n);
+  const double r = 1 / (n * n);
+  const double series = (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r / 1188)))) / n;
+  return (e * log2_high - n) + e * log2_low + std::log(2 * std::numbers::pi * n) / 2 + series;
+}
+
 }  // namespace detail
 
 inline double kolmogorov_smirnov_p_value(double statistic, std::int64_t count) {
@@ -128,8 +140,7 @@ inline double kolmogorov_smirnov_p_value(double statistic, std::int64_t count) {
   const auto k = static_cast<std::size_t>(n * statistic) + 1;
   const detail::ScaledMatrix powered =
       detail::power(detail::crossing_matrix(k, static_cast<double>(k) - n * statistic), count);
-  const double scale = std::log(10.0) * static_cast<double>(powered.exponent);
-  const double logarithm = std::log(powered.at(k - 1, k - 1)) + scale + std::lgamma(n + 1) - n * std::log(n);
+  const double logarithm = std::log(powered.at(k - 1, k - 1)) + detail::log_scaled_factorial(powered.exponent, n);
   return std::clamp(1 - std::exp(logarithm), 0.0, 1.0);
 }
 

@@ -26,7 +26,7 @@ void visit_rows(std::span<const ScoreArray> prompts, const MeasurementOptions& o
     const ScoreArray& scores = prompts[prompt];
     const auto add = [&](std::size_t, std::int64_t, std::span<double> row) {
       if (options.poll) options.poll();
-      row = row.first(static_cast<std::size_t>(keep_visible(row).count));
+      row = row.first(static_cast<std::size_t>(keep_visible(row, options.finite_masks).count));
       for (double& score : row) score *= options.inverse_temperature;
       visit(prompt, row);
     };

@@ -78,7 +78,7 @@ class MeasuredRows {
 
   void add(std::int64_t query, std::span<double> row) {
     if (options_.poll) options_.poll();
-    const VisibleScores visible = keep_visible(row);
+    const VisibleScores visible = keep_visible(row, options_.finite_masks);
     refuse_problems(visible, query);
     lowest_ = std::min(lowest_, visible.lowest);
     highest_ = std::max(highest_, visible.highest);
@@ -148,14 +148,15 @@ class MeasuredRows {
     }
     if (visible.problem == RowProblem::between_score_and_mask) {
       refuse("a score is too low for a score and too near to the others for a mask", visible.problem_value,
-             "a mask of -inf");
+             instead_of_finite_masks(options_.all_scores_option));
     }
     if (visible.count > 0 && visible.highest > largest_score) {
       refuse("a score is too large", visible.highest, "at most 1e10");
     }
     if (visible.count == 0 && options_.masked_rows == decltype(options_.masked_rows){}) {
-      refuse("every key is masked, by -inf or by a score of at most -5000", 0,
-             "a visible key, or " + std::string(options_.leave_out_option));
+      refuse("every key is masked, by -inf or by the rule of finite masks", 0,
+             "a visible key, or " + std::string(options_.leave_out_option) + "; " +
+                 instead_of_finite_masks(options_.all_scores_option));
     }
   }
 

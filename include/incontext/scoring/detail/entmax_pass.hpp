@@ -26,31 +26,48 @@ INCONTEXT_HD bool in_domain_of_entmax(const T& alpha) {
 /// For p >= 1 the anchor is the largest score. For 0 < p < 1 a tiny x already has a sizeable weight x^p, so the smallest
 /// x must not be a difference of larger numbers. Then the anchor is the lowest score of the support, and its weight is
 /// the unknown. For alpha < 1, where p < -1, the anchor is the largest score again: x is at least s there, and every
-/// score has a weight.
+/// score has a weight. Near alpha = 1 every x is near 1 and carries no digits; there the unknown is the depth c of
+/// x_i = 1 + (alpha - 1)(z_i - anchor - c), and the weight is the exponential of log(x_i) / (alpha - 1).
 template <Real T>
 struct EntmaxPass {
   T slope = T(0);  // alpha - 1
   T power = T(0);  // p
   T anchor = T(0);
   T reach = T(0);
+  T depth = T(0);  // c, the unknown near alpha = 1
+  bool near_one = false;
   T lowest = T(-math::infinity<T>());  // the anchor for p < 1
   T lowest_weight = T(0);
   std::ptrdiff_t highest = -1;
 
   INCONTEXT_HD bool valid() const { return highest >= 0; }
   /// x_i, positive on the support.
-  INCONTEXT_HD T excess(const T& z) const { return z < lowest ? T(0) : T(slope * (z - anchor) + reach); }
+  INCONTEXT_HD T excess(const T& z) const {
+    if (near_one) return T(1) + excess_above_one(z);
+    return z < lowest ? T(0) : T(slope * (z - anchor) + reach);
+  }
+  /// x_i - 1.
+  INCONTEXT_HD T excess_above_one(const T& z) const {
+    return near_one ? T(slope * ((z - anchor) - depth)) : T(excess(z) - T(1));
+  }
+  /// Minus the threshold plus slope times the anchor.
+  INCONTEXT_HD T reached() const { return near_one ? T(T(1) - slope * depth) : reach; }
   INCONTEXT_HD T weight(const T& z) const {
+    using std::exp;
     if (z == lowest) return lowest_weight;
     const T x = excess(z);
+    if (near_one) return T(0) < x ? T(exp(log_of_power(z))) : T(0);
     return T(0) < x ? math::power(x, power) : T(0);
   }
   INCONTEXT_HD T log_weight(const T& z) const {
     using std::log;
     if (z == lowest) return log(lowest_weight);
     const T x = excess(z);
+    if (near_one && T(0) < x) return log_of_power(z);
     return T(0) < x ? T(power * log(x)) : T(-math::infinity<T>());
   }
+  /// log(x^p) near alpha = 1.
+  INCONTEXT_HD T log_of_power(const T& z) const { return math::log_one_plus(excess_above_one(z)) / slope; }
   /// s = a^(2 - alpha) = a / x: the Jacobian is diag(s) - s s^T / sum(s).
   INCONTEXT_HD T sensitivity(const T& z) const {
     const T x = excess(z);
@@ -96,7 +113,7 @@ struct EntmaxPass {
       if (!is_visible(scores[i])) continue;
       const T x = excess(scores[i]);
       if (!(T(0) < x)) continue;
-      const T value = math::power(x, power);
+      const T value = near_one ? weight(scores[i]) : T(math::power(x, power));
       mass.add(value);
       slopes.add(value / x);
     }
@@ -170,6 +187,29 @@ INCONTEXT_HD void solve_from_below(EntmaxPass<T>& pass, Row<const T> scores) {
   pass.reach = math::power(y, pass.slope);
 }
 
+/// Solves sum_i x_i^p = 1 near alpha = 1 for the depth, from 0, where one score has all the weight, to that of equal
+/// scores, by Newton's method inside this bracket.
+template <Real T>
+INCONTEXT_HD void solve_for_depth(EntmaxPass<T>& pass, Row<const T> scores, const T& log_count) {
+  const T equal = -pass.slope * log_count;
+  T low = T(0), high = -math::exp_minus_one(equal) / pass.slope;
+  const T most = high;
+  pass.near_one = true;
+  pass.depth = high / T(2);
+  constexpr int limit = 2 * std::numeric_limits<T>::digits + 64;
+  int polish = 0;
+  for (int iteration = 0; iteration < limit && polish < 3; ++iteration) {
+    T mass = T(0);
+    const T step = pass.step(scores, mass) / pass.slope;
+    (T(0) < mass ? low : high) = pass.depth;
+    const T next = pass.depth + step;
+    const bool close = math::magnitude(step) <= math::epsilon<T>() * T(64) * (T(1) + pass.depth);
+    if (close) ++polish;
+    pass.depth =
+        T(0) <= next && next <= most && (close || (low < next && next < high)) ? next : T(low + (high - low) / T(2));
+  }
+}
+
 /// Solves sum_i x_i^p = 1 for the reach by Newton's method inside a bracket. The bracket is halved whenever Newton's
 /// step leaves it or is slow, so the search ends for any alpha; it needs neither sorting nor scratch memory. A few last
 /// Newton steps bring the derivatives of an automatic-differentiation scalar to the same fixed point.
@@ -193,6 +233,10 @@ INCONTEXT_HD EntmaxPass<T> entmax_pass(const T& alpha, Row<const T> scores) {
   }
   const T count = math::from_count<T>(visible);
   const T log_count = log(count);
+  if (math::magnitude(pass.slope) * log_count <= T(0.5)) {
+    solve_for_depth(pass, scores, log_count);
+    return pass;
+  }
   const T lowest = -pass.slope * log_count;
   const bool dense = pass.slope < T(0);
   T low = dense ? T(1) : exp(lowest);   // all scores equal; for alpha < 1 one score alone

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
@@ -60,20 +61,19 @@ struct NormSoftmaxPass {
   T scale = T(0);
   T divisor = T(0);
   T slope = T(0);  // nabla D = slope (z - mean)
+  bool equal = false;
   std::ptrdiff_t count = 0;
   RowExtent<T> extent;  // of the one row of a matrix, once packs have measured it
 
   INCONTEXT_HD bool valid() const { return count > 0; }
-  INCONTEXT_HD bool constant() const { return !(T(0) < scale); }
-  INCONTEXT_HD bool capped() const { return temperature <= scale; }
+  /// Whether the divisor is tau: where the scale reaches it, and where equal scores have no scale.
+  INCONTEXT_HD bool capped() const { return equal || temperature <= scale; }
 
-  /// Softmax over a row with the common divisor. A constant row has equal weights, whatever the divisor.
-  INCONTEXT_HD auto softmax(Row<const T> scores) const {
-    return softmax_pass<T>(Quotient<T>{constant() ? math::infinity<T>() : divisor}, scores);
-  }
+  /// Softmax over a row with the common divisor.
+  INCONTEXT_HD auto softmax(Row<const T> scores) const { return softmax_pass<T>(Quotient<T>{divisor}, scores); }
 
   INCONTEXT_HD void weights(Row<const T> scores, Row<T> out) const {
-    const Quotient<T> phi{constant() ? math::infinity<T>() : divisor};
+    const Quotient<T> phi{divisor};
     if constexpr (PackedPhi<Quotient<T>, T>) {
       if (extent.count > 0 && write_packed_softmax<T>(phi, extent, scores, out)) return;
     }
@@ -278,15 +278,21 @@ INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, ScoreScal
   measure();
   if (!pass.center.valid() || !(T(0) < temperature)) return pass;
   pass.count = pass.center.count;
+  pass.equal = true;
   if (pass.count > 1 && T(0) < squares.sum) {
     const T freedom = math::from_count<T>(scale == ScoreScale::sample_stddev ? pass.count - 1 : pass.count);
     const T variance = squares.sum / freedom;
+    const T stddev = squares.unit * sqrt(variance);
+    // equal scores that were rounded deviate by a last digit
+    pass.equal = stddev <= math::epsilon<T>() * math::magnitude(pass.center.value);
     if (scale == ScoreScale::population_variance) {
       pass.scale = squares.unit * variance * squares.unit;
       pass.slope = T(2) / freedom;
+      // the variance of scores below 1e-150 underflows, and all weight is on the largest
+      if (!(T(0) < pass.scale)) pass.scale = T(std::numeric_limits<T>::min());
     } else {
-      pass.scale = squares.unit * sqrt(variance);
-      pass.slope = T(1) / freedom / pass.scale;
+      pass.scale = stddev;
+      pass.slope = T(1) / freedom / stddev;
     }
   }
   pass.divisor = pass.capped() ? temperature : pass.scale;

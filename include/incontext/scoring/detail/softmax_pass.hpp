@@ -38,7 +38,10 @@ struct Quotient {
   INCONTEXT_HD bool in_domain() const { return T(0) < divisor; }
   INCONTEXT_HD bool decreasing() const { return false; }
   INCONTEXT_HD T value(const T& z) const { return z / divisor; }
-  INCONTEXT_HD T difference(const T& z, const T& w) const { return (z - w) / divisor; }
+  INCONTEXT_HD T difference(const T& z, const T& w) const {
+    const T apart = z - w;
+    return math::is_finite(apart) ? T(apart / divisor) : T(z / divisor - w / divisor);  // the largest scores overflow
+  }
   INCONTEXT_HD T slope(const T&) const { return T(1) / divisor; }
   INCONTEXT_HD T curvature(const T&) const { return T(0); }
   INCONTEXT_HD LinearExponent<T> exponent_from(const T& reference) const {

@@ -38,8 +38,9 @@ struct LinearExponent {
 
   INCONTEXT_HD LinearExponent(const T& factor, const T& from)
       : octaves(factor * elementary::log2_e<T>), reference(from) {}
-  INCONTEXT_HD bool fits(const RowExtent<T>&) const {
-    return math::Constants<T>::smallest <= math::magnitude(octaves) && math::is_finite(octaves);
+  INCONTEXT_HD bool fits(const RowExtent<T>& extent) const {
+    return math::Constants<T>::smallest <= math::magnitude(octaves) && math::is_finite(octaves) &&
+           math::is_finite(extent.high - extent.low);
   }
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z) const { return (z - reference) * octaves; }
 };
