@@ -1,5 +1,9 @@
 #include "incontext/regression/generalization_error.hpp"
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include "bench/support/answer.hpp"
 #include "bench/support/workload.hpp"
 #include "incontext/regression/bayes_risk.hpp"
@@ -35,6 +39,21 @@ void generalization_error(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 
+/// The same while two threads for each processor do something else: a closed form that waits for threads of its own then
+/// takes a hundred times as long.
+void generalization_error_beside_busy_cores(benchmark::State& state) {
+  std::atomic<bool> ended = false;
+  std::vector<std::jthread> others;
+  for (unsigned k = 0; k < 2 * std::thread::hardware_concurrency(); ++k) {
+    others.emplace_back([&ended] {
+      while (!ended.load(std::memory_order_relaxed)) {
+      }
+    });
+  }
+  generalization_error(state);
+  ended = true;
+}
+
 void linear_attention_error(benchmark::State& state) {
   const auto w = bench::make_workload(state.range(0));
   const auto error = regression::linear_attention_error(w.attention, w.task, w.context_length);
@@ -68,7 +87,8 @@ void bayes_risk(benchmark::State& state) {
 
 }  // namespace
 
-BENCHMARK(generalization_error)->ArgName("d")->Arg(20)->Arg(200);
+BENCHMARK(generalization_error)->ArgName("d")->Arg(20)->Arg(200)->Arg(1000);
+BENCHMARK(generalization_error_beside_busy_cores)->ArgName("d")->Arg(50)->Arg(200)->UseRealTime();
 BENCHMARK(linear_attention_error)->ArgName("d")->Arg(20)->Arg(200);
 BENCHMARK(pretrained_attention)->ArgName("d")->Arg(20)->Arg(200);
 BENCHMARK(bayes_risk)->ArgName("d")->Arg(20)->Arg(200);
