@@ -1,12 +1,25 @@
 # cmake -D OUTPUT=file.cpp -D "FILES=a.toml;b.json" -P embed.cmake: a source with the files' names and texts, for
-# examples/verify/claims_file.cpp.
+# examples/verify/claims_file.cpp. A compiler need not take a literal of more than 65536 characters, so that a text is the
+# sum of pieces, each of whole lines.
 set(_source "#include \"examples/verify/claims_file.hpp\"\n\n")
 string(APPEND _source "const std::vector<incontext::examples::verify::ClaimsText>& incontext::examples::verify::embedded_files() {\n")
 string(APPEND _source "  static const std::vector<ClaimsText> files{\n")
 foreach(_file IN LISTS FILES)
   get_filename_component(_name "${_file}" NAME)
   file(READ "${_file}" _text)
-  string(APPEND _source "    {\"${_name}\", R\"_embedded_(${_text})_embedded_\"},\n")
+  string(APPEND _source "    {\"${_name}\", std::string()")
+  while(NOT _text STREQUAL "")
+    string(SUBSTRING "${_text}" 0 60000 _piece)
+    string(FIND "${_piece}" "\n" _end REVERSE)
+    math(EXPR _end "${_end} + 1")
+    if(_end EQUAL 0)
+      message(FATAL_ERROR "${_file} has a line of 60000 characters or more, or a last line without an end")
+    endif()
+    string(SUBSTRING "${_text}" 0 ${_end} _piece)
+    string(SUBSTRING "${_text}" ${_end} -1 _text)
+    string(APPEND _source " + R\"_embedded_(${_piece})_embedded_\"")
+  endwhile()
+  string(APPEND _source "},\n")
 endforeach()
 string(APPEND _source "  };\n  return files;\n}\n")
 file(WRITE "${OUTPUT}" "${_source}")

@@ -60,18 +60,18 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
     const detail::Input<System, T> z(scores, order), g(cotangent, order);
     const detail::Counts<System> counts(options, scores.rows, scores.columns);
     const std::int64_t most = System::lanes > 1 ? scores.rows : System::working_numbers() / scores.columns;
-    const std::int64_t slots =
-        std::clamp<std::int64_t>(most, 1, std::min<std::int64_t>(scores.rows, System::workers(workers)));
+    const std::int64_t slot_count =
+        std::clamp<std::int64_t>(most, 1, (std::min<std::int64_t>)(scores.rows, System::workers(workers)));
     typename System::template Memory<T> scratch;
     typename System::template Memory<Term> results;
-    simulate::detail::make_room(where, scratch, {slots, scores.columns, "threads", "the columns"});
+    simulate::detail::make_room(where, scratch, {slot_count, scores.columns, "threads", "the columns"});
     simulate::detail::make_room(where, results, {scores.rows, 1, "rows", "nothing"});
     detail::DifferentiateRows<Map, Parameter> rows{map,
                                                    parameter,
                                                    z.grid(),
                                                    g.grid(),
                                                    counts.keys(),
-                                                   slots,
+                                                   slot_count,
                                                    detail::address(scratch),
                                                    is_transposed,
                                                    detail::address(results)};
@@ -79,9 +79,9 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
     if constexpr (is_shared) {
       is_left.resize(static_cast<std::size_t>(scores.rows));
       rows.is_left = detail::address(is_left);
-      System::for_each_by_half_warps(slots, workers, rows);
+      System::for_each_by_half_warps(slot_count, workers, rows);
     }
-    System::for_each_index(slots, workers, rows);
+    System::for_each_index(slot_count, workers, rows);
     terms = simulate::detail::copy_home(results, 0, scores.rows);
   });
   for (std::int64_t i = 0; i < scores.rows && options.undefined == Undefined::refuse; ++i) {

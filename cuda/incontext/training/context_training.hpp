@@ -87,15 +87,15 @@ class ContextTraining {
   /// The number of trained parameters.
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(parameter_map().size()); }
 
-  /// Independent normal weights of standard deviation small / sqrt(d + k).
+  /// Independent normal weights of standard deviation scale / sqrt(d + k).
   ///
-  /// Source    arXiv 2510.10425, App. I: small = 0.002.
-  [[nodiscard]] std::vector<double> initial(double small = 0.002) const {
-    require_positive("training::ContextTraining::initial", "small", small);
+  /// Source    arXiv 2510.10425, App. I: scale = 0.002.
+  [[nodiscard]] std::vector<double> initial(double scale = 0.002) const {
+    require_positive("training::ContextTraining::initial", "scale", scale);
     std::vector<double> weights(size());
     const random::LaneStream<1> stream({batches_.seed, 0}, random::TrainingStream::initial_weights);
     simulate::draw_normals(simulate::LaneArray<double, 1>{weights.data(), 1}, stream, 0, std::ssize(weights));
-    for (double& weight : weights) weight *= small / std::sqrt(static_cast<double>(width()));
+    for (double& weight : weights) weight *= scale / std::sqrt(static_cast<double>(width()));
     return weights;
   }
 

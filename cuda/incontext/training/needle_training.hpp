@@ -120,7 +120,7 @@ class NeedleTraining {
     const double beta = inverse_temperature(parameters, length);
     std::vector<float> scores(static_cast<std::size_t>(length));
     Sums sums;
-    const std::int64_t last = std::min((number + 1) * rows_per_block, batches_.batch);
+    const std::int64_t last = (std::min)((number + 1) * rows_per_block, batches_.batch);
     for (std::int64_t i = number * rows_per_block; i < last; ++i) {
       const auto index = static_cast<std::uint64_t>((step * std::ssize(lengths_) + k) * batches_.batch + i);
       float normal = 0;

@@ -221,7 +221,7 @@ class ReasoningTraining {
     System::for_each_index(static_cast<std::int64_t>(blocks), {batches_.device, batches_.threads},
                            [&](std::int64_t index) {
                              const std::size_t first = static_cast<std::size_t>(index) * block;
-                             model.sum(std::span(examples).subspan(first, std::min(block, examples.size() - first)),
+                             model.sum(std::span(examples).subspan(first, (std::min)(block, examples.size() - first)),
                                        work, memory[static_cast<std::size_t>(index)]);
                            });
     if (simulate::InterruptGuard::requested()) {

@@ -135,7 +135,7 @@ class SequenceTraining {
         const std::int64_t first = block * sequence_block;
         const auto drawn =
             self.examples_of(self.stream_, step * self.batches_.batch + first,
-                             std::min(sequence_block, self.batches_.batch - first), self.stream_.length(step));
+                             (std::min)(sequence_block, self.batches_.batch - first), self.stream_.length(step));
         kept->memory.lend_to([&](Memory& memory) {
           self.model_.sum(std::span<const T>(numbers), self.stream_.loss, drawn, sums[static_cast<std::size_t>(block)],
                           memory);
@@ -163,7 +163,7 @@ class SequenceTraining {
                            [&](std::int64_t block) {
                              const std::int64_t first = block * sequence_block;
                              const auto drawn =
-                                 examples_of(stream, first, std::min(sequence_block, sequences - first), length);
+                                 examples_of(stream, first, (std::min)(sequence_block, sequences - first), length);
                              kept.lend_to([&](Memory& memory) {
                                visit(first, drawn, model_.outputs(std::span<const T>(numbers), drawn, memory));
                              });

@@ -67,7 +67,7 @@ inline EnergyGap energy_gap(const Eigen::MatrixXd& inputs, const Eigen::VectorXd
   const Eigen::VectorXd components = gram.eigenvectors().transpose() * labels;
   for (Eigen::Index i = 0; i < components.size(); ++i) {
     gap.offsets.push_back(components(i) * components(i) / noise);
-    gap.slopes.push_back(task.task_variance * std::max(gram.eigenvalues()(i), 0.0) / noise);
+    gap.slopes.push_back(task.task_variance * (std::max)(gram.eigenvalues()(i), 0.0) / noise);
   }
   return gap;
 }
@@ -165,7 +165,7 @@ inline numerics::Quadrature<double> right_task_weight(const Eigen::MatrixXd& inp
   constexpr double least = -75, most = 4;  // of log s; outside e^(log s - s) is below 1e-22, or below 1e-32
   return numerics::integrate_bump<double>(where, [&](double u) {
     const double log_s = least + (most - least) * u;
-    const double log_survivors = (pool_size - 1) * std::log1p(-std::min(lost(log_s), 1.0));
+    const double log_survivors = (pool_size - 1) * std::log1p(-(std::min)(lost(log_s), 1.0));
     return (most - least) * std::exp(log_s - std::exp(log_s) + log_survivors);
   });
 }

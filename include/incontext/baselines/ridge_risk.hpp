@@ -95,7 +95,7 @@ T least_squares_risk(std::int64_t examples, std::int64_t dimension, const TaskVa
   const std::int64_t apart = dimension > examples ? dimension - examples : examples - dimension;
   if (examples == 0 || !(task.noise_variance > T(0))) return task.noise_variance + unseen;
   if (apart <= 1) return std::numeric_limits<T>::infinity();
-  const T fitted = math::from_count<T>(std::min(examples, dimension)) / math::from_count<T>(apart - 1);
+  const T fitted = math::from_count<T>((std::min)(examples, dimension)) / math::from_count<T>(apart - 1);
   return task.noise_variance * (T(1) + fitted) + unseen;
 }
 

@@ -232,7 +232,7 @@ LearningRateChoice<T> best_constant_rate(const OnePassSgd<T>& sgd, std::int64_t 
     least_excess = excess;
   }
   const auto found =
-      numerics::minimum_between<T>(excess_at, place(std::max(least - 1, 0)), place(std::min(least + 1, rates)));
+      numerics::minimum_between<T>(excess_at, place((std::max)(least - 1, 0)), place((std::min)(least + 1, rates)));
   const T rate = exp(found.argument);
   return {.learning_rate = rate,
           .risk = sgd.risk(sgd.after(steps, rate)),

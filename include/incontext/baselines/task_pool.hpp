@@ -228,7 +228,7 @@ TaskPool<T>::TaskPool(const numerics::Matrix<T>& tasks, const TaskVariances<T>& 
   const numerics::Matrix<T> gram =
       (is_few ? numerics::product<T>(tasks, transposed) : numerics::product<T>(transposed, tasks)) / count;
   const Eigen::SelfAdjointEigenSolver<numerics::Matrix<T>> solver(gram);
-  eigenvalues_ = solver.eigenvalues().array().max(T(0));
+  eigenvalues_ = (solver.eigenvalues().array().max)(T(0));
   if (is_few) {
     lean_ = (eigenvalues_ / count).sqrt() * (solver.eigenvectors().transpose() * squares).array();
   } else {

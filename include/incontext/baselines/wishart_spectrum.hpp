@@ -47,16 +47,16 @@ template <Real T>
 class WishartSpectrum {
  public:
   WishartSpectrum(std::int64_t examples, std::int64_t dimension) : examples_(examples), dimension_(dimension) {
-    require("examples", examples, 0, 1'000'000);
-    require("dimension", dimension, 1, 1'000'000);
-    require("min(examples, dimension)", nonzeros(), 0, 10'000);
+    require_count("examples", examples, 0, 1'000'000);
+    require_count("dimension", dimension, 1, 1'000'000);
+    require_count("min(examples, dimension)", nonzeros(), 0, 10'000);
     if (nonzeros() > 0) fill();
   }
 
   std::int64_t examples() const { return examples_; }
   std::int64_t dimension() const { return dimension_; }
   /// The eigenvalues that are not 0, almost surely: min(examples, dimension).
-  std::int64_t nonzeros() const { return std::min(examples_, dimension_); }
+  std::int64_t nonzeros() const { return (std::min)(examples_, dimension_); }
   /// The eigenvalues that are 0 in every draw: dimension - examples, or none.
   std::int64_t zeros() const { return dimension_ - nonzeros(); }
 
@@ -81,7 +81,7 @@ class WishartSpectrum {
   using Rule = detail::PanelRule<Wide, points>;
   using Density = detail::SingularValueDensity<Wide, points>;
 
-  static void require(const char* parameter, std::int64_t value, std::int64_t least, std::int64_t most) {
+  static void require_count(const char* parameter, std::int64_t value, std::int64_t least, std::int64_t most) {
     if (value >= least && value <= most) return;
     throw_invalid_argument("WishartSpectrum", std::string(parameter) + " is out of range", value,
                            std::to_string(least) + " to " + std::to_string(most));
@@ -89,7 +89,7 @@ class WishartSpectrum {
 
   void fill() {
     const std::vector<Wide> edges = panels();
-    const Density density(nonzeros(), std::max(examples_, dimension_));
+    const Density density(nonzeros(), (std::max)(examples_, dimension_));
     const Rule& rule = Rule::get();
     typename Density::Block half_integral = Density::Block::Zero();
     Wide below = -density.first_integral() / Wide(2);  // eps_0 at the panel's left end
@@ -120,20 +120,20 @@ class WishartSpectrum {
     using std::pow;
     using std::sqrt;
     const Wide eps = std::numeric_limits<Wide>::epsilon();
-    const std::int64_t fewer = nonzeros(), more = std::max(examples_, dimension_);
+    const std::int64_t fewer = nonzeros(), more = (std::max)(examples_, dimension_);
     const Wide root_more = sqrt(math::from_count<Wide>(more)), root_fewer = sqrt(math::from_count<Wide>(fewer));
     const Wide tail = Wide(1) + sqrt(Wide(-2 * log(eps)));
-    const Wide width = std::min(Wide(3), Wide(points * 3 / (Wide(16) * root_fewer)));
+    const Wide width = (std::min)(Wide(3), Wide(points * 3 / (Wide(16) * root_fewer)));
     const Wide smallest = pow(eps, Wide(0.75));
     Wide least = smallest;
     if (more > fewer + 1) {
       const Wide gap = root_more - sqrt(math::from_count<Wide>(fewer - 1));
-      least = std::max(least, Wide(gap / 10 * pow(eps, Wide(Wide(1) / math::from_count<Wide>(more - fewer - 1)))));
+      least = (std::max)(least, Wide(gap / 10 * pow(eps, Wide(Wide(1) / math::from_count<Wide>(more - fewer - 1)))));
     }
-    least = std::max(least, Wide(root_more - root_fewer - tail));
+    least = (std::max)(least, Wide(root_more - root_fewer - tail));
     std::vector<Wide> edges;
     Wide edge = root_more + root_fewer + tail;
-    for (; edge > least; edge -= std::min(width, Wide(edge * Wide(0.75)))) edges.push_back(edge);
+    for (; edge > least; edge -= (std::min)(width, Wide(edge * Wide(0.75)))) edges.push_back(edge);
     edges.push_back(least > smallest ? least : Wide(0));
     std::reverse(edges.begin(), edges.end());
     return edges;

@@ -66,7 +66,7 @@ inline std::string reason_not_known(const JudgedQuantity& one, bool is_entropy, 
                                     const HeadCalibration& head) {
   const double size = std::abs(one.agreement.theory);
   const double scale = is_entropy && size > 0 ? size : 1;  // in nats, as the error
-  const double known = scale * std::max(one.effect.within, one.effect.resolution);
+  const double known = scale * (std::max)(one.effect.within, one.effect.resolution);
   if (known <= most) return {};
   return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to know: the " + one.quantity + " by " +
          by + " may be wrong by " + (is_entropy ? short_text(known, 2) + " nats" : statistics::percent_text(known));

@@ -44,7 +44,7 @@ struct RowWeights {
 inline RowWeights continued_row(std::span<const double> scores, std::int64_t needles, double longer,
                                 double inverse_temperature) {
   const auto n = static_cast<std::int64_t>(scores.size());
-  const std::int64_t kept = std::min(needles, n);
+  const std::int64_t kept = (std::min)(needles, n);
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (n < 1 || needles < 0 || !(longer >= static_cast<double>(kept))) return {nan, nan};
   const double highest = *std::max_element(scores.begin(), scores.end());

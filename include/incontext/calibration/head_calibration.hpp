@@ -103,9 +103,9 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
                                                 &result.comparison.largest_weight};
   double least = std::numeric_limits<double>::infinity();
   for (const statistics::Agreement* test : tests) {
-    if (test->excess >= 0) least = std::min(least, statistics::p_value(*test));
+    if (test->excess >= 0) least = (std::min)(least, statistics::p_value(*test));
   }
-  if (least <= 1) result.p_value = std::min(1.0, 5 * least);
+  if (least <= 1) result.p_value = (std::min)(1.0, 5 * least);
   return result;
 }
 
@@ -133,7 +133,7 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
     for (const auto* one : {&head.comparison.entropy, &head.comparison.ipr, &head.comparison.largest_weight}) {
       const auto effect = statistics::effect_of(*one, level / tests_per_head / static_cast<double>(p_values.size()));
       resolved = resolved && statistics::is_resolved(effect);
-      head.resolution = effect.resolution >= 0 ? std::max(head.resolution, effect.resolution) : effect.resolution;
+      head.resolution = effect.resolution >= 0 ? (std::max)(head.resolution, effect.resolution) : effect.resolution;
     }
     head.normal_rows = rejected[tested++] ? statistics::Verdict::disagrees
                        : resolved         ? statistics::Verdict::agrees

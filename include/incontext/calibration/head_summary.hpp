@@ -54,7 +54,7 @@ struct HeadSummary {
 inline double worst_deviation(const HeadCalibration& head) {
   double worst = 0;
   for (const auto* one : {&head.comparison.entropy, &head.comparison.ipr, &head.comparison.largest_weight}) {
-    worst = std::max(worst, std::abs(one->estimate.mean / one->theory - 1));
+    worst = (std::max)(worst, std::abs(one->estimate.mean / one->theory - 1));
   }
   return worst;
 }

@@ -45,11 +45,11 @@ inline HeldOutCheck check_held_out(const LengthBucket& bucket, std::optional<dou
   const NormalRows law(bucket.shortest, bucket.longest, std::sqrt(known.mean), gap);
   const auto with_error = [&](statistics::Estimate measured, double error, double slope) {
     measured.standard_error = std::hypot(error, slope * known.standard_error);
-    measured.count = std::min(measured.count, known.count);
+    measured.count = (std::min)(measured.count, known.count);
     measured.rounding = 1e-12 * (1 + std::abs(measured.mean));
     return measured;
   };
-  const auto check = [&](RowStatistic which) {
+  const auto judged = [&](RowStatistic which) {
     const auto off =
         held_out.estimate([&](const RowStatistics& batch) { return batch[which] - law.predict(which, batch).value; });
     const auto measured = held_out.estimate(which);
@@ -59,8 +59,8 @@ inline HeldOutCheck check_held_out(const LengthBucket& bucket, std::optional<dou
   };
   const auto variance = held_out.estimate(RowStatistic::variance);
   HeldOutCheck result{statistics::agree(known.mean, with_error(variance, variance.standard_error, 1)),
-                      check(RowStatistic::entropy), check(RowStatistic::ipr), check(RowStatistic::largest_weight)};
-  if (gap) result.needle_weight = check(RowStatistic::needle_weight);
+                      judged(RowStatistic::entropy), judged(RowStatistic::ipr), judged(RowStatistic::largest_weight)};
+  if (gap) result.needle_weight = judged(RowStatistic::needle_weight);
   return result;
 }
 

@@ -58,7 +58,7 @@ inline double width_difference(const LengthBucket& bucket) {
   const double variance = mean(RowStatistic::variance);
   const double relative = mean(RowStatistic::squared_variance) / (variance * variance) - 1;
   const double middle = static_cast<double>(bucket.shortest + bucket.longest) / 2;
-  return std::sqrt(std::max(relative - (2 + mean(RowStatistic::excess_kurtosis)) / middle, 0.0)) / 2;
+  return std::sqrt((std::max)(relative - (2 + mean(RowStatistic::excess_kurtosis)) / middle, 0.0)) / 2;
 }
 
 /// Summarizes the rows of one octave, measured with a needle of the given gap, beside the law of normal rows.
@@ -82,10 +82,10 @@ inline LengthSummary summary_of(const LengthBucket& bucket, double gap) {
           .longest_row = bucket.longest,
           .rows = bucket.rows,
           .mean = mean.mean,
-          .stddev_of_row_means = std::sqrt(std::max(means, 0.0)),
+          .stddev_of_row_means = std::sqrt((std::max)(means, 0.0)),
           .score_stddev = stddev,
           .score_stddev_error = variance.standard_error / (2 * stddev),
-          .variance_differs = std::sqrt(std::max(differences, 0.0)) / (2 * variance.mean),
+          .variance_differs = std::sqrt((std::max)(differences, 0.0)) / (2 * variance.mean),
           .skewness = skewness.mean,
           .skewness_error = skewness.standard_error,
           .excess_kurtosis = kurtosis.mean,

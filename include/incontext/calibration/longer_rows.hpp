@@ -88,7 +88,7 @@ inline std::vector<RowWeights> normal_longer_rows(const std::vector<LongerRowGro
   for (const LongerRowGroup& group : groups) {
     const std::int64_t last = std::int64_t{1} << octave(group);
     if (!laws.contains(octave(group))) {
-      laws.emplace(octave(group), NormalRows(std::max<std::int64_t>(last / 2, 2), last, std::sqrt(variance)));
+      laws.emplace(octave(group), NormalRows((std::max<std::int64_t>)(last / 2, 2), last, std::sqrt(variance)));
     }
   }
   std::vector<RowWeights> predicted;
@@ -234,7 +234,7 @@ inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const Measure
     rule.entropy = judged[0];
     rule.largest_weight = judged[1];
     const auto& judging = judged[1].agreement;
-    rule.error = std::max(off(judged[0].agreement), off(judging) / judging.estimate.mean);
+    rule.error = (std::max)(off(judged[0].agreement), off(judging) / judging.estimate.mean);
     const auto entropy = agreement(&RowWeights::entropy, 0), largest = agreement(&RowWeights::largest_weight, 0);
     rule.choice_error = off(entropy) + off(largest) / largest.estimate.mean;
     rule.choice_noise =
@@ -262,7 +262,7 @@ inline LongerRows longer_rows(std::span<const ScoreArray> prompts, const Measure
   };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return known(rules[a]) < known(rules[b]); });
-  const double enough = rules[order[0]].choice_error + std::max(rules[order[0]].choice_noise, least_better);
+  const double enough = rules[order[0]].choice_error + (std::max)(rules[order[0]].choice_noise, least_better);
   while (result.best + 1 < rules.size() && !(rules[result.best].choice_error <= enough)) ++result.best;
   result.next = order[result.best == order[0] ? 1 : 0];
   if (const auto& best = rules[result.best];

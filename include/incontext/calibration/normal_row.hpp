@@ -173,8 +173,8 @@ inline NormalRows::NormalRows(std::int64_t shortest, std::int64_t longest, doubl
     ipr.push_back(row.ipr);
     ipr_slope.push_back(x > 0 ? (row.mean_score / x - row.score_variance) / (2 * x * x) : 0.0);
     largest.push_back(maximum.value);
-    error = std::max(error, row.error_estimate * row.entropy);
-    largest_error = std::max(largest_error, maximum.error_estimate);
+    error = (std::max)(error, row.error_estimate * row.entropy);
+    largest_error = (std::max)(largest_error, maximum.error_estimate);
   }
   const double step = x / 256;
   const std::int64_t middle = nodes[nodes.size() / 2];
@@ -192,7 +192,7 @@ inline NormalRows::NormalRows(std::int64_t shortest, std::int64_t longest, doubl
   for (const std::int64_t n : nodes) {
     const auto weight = centered_needle_weight(n, x, *gap);
     needle.push_back(weight.value);
-    needle_error = std::max(needle_error, weight.error_estimate);
+    needle_error = (std::max)(needle_error, weight.error_estimate);
   }
   const auto needle_slopes =
       slopes_of([&](double stddev) { return centered_needle_weight(middle, stddev, *gap).value; });

@@ -37,7 +37,7 @@ inline NormalityTest test_normality(const BatchMeans& rows) {
   NormalityTest test{statistics::agree(0.0, rows.estimate(RowStatistic::skewness)),
                      statistics::agree(0.0, rows.estimate(RowStatistic::excess_kurtosis)), 0};
   const double skewness = statistics::p_value(test.skewness), kurtosis = statistics::p_value(test.excess_kurtosis);
-  test.p_value = std::min(1.0, 2 * std::min(skewness, kurtosis));
+  test.p_value = (std::min)(1.0, 2 * (std::min)(skewness, kurtosis));
   if (!(0 < rows.estimate(RowStatistic::variance).mean)) test.p_value = std::numeric_limits<double>::quiet_NaN();
   return test;
 }

@@ -46,7 +46,7 @@ class CellBoundary {
     const T digits = -log(T(std::numeric_limits<T>::epsilon()));  // beyond the edges the density is below rounding
     for (T edge = -sqrt(digits); edge < sqrt(T(T(2) * digits)) + T(2); edge += T(0.5)) edges_.push_back(edge);
     total_ = face([](const T&) { return T(1); });
-    const auto moment = [this](const auto& f) { return cell(f); };
+    const auto moment = [this](const auto& f) { return this->cell(f); };
     p1_ = moment([](const T& t, const T&) { return T(t * t - T(1)); });
     p3_ = moment([](const T& t, const T& r) { return T(-t * r); });
     p4_ = moment([](const T&, const T& r) { return T(r * r); });

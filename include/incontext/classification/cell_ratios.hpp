@@ -144,7 +144,7 @@ struct CellMean {
 
 /// Standard error of a share of `draws` independent draws; where the share is 0 or 1, the error is that of one draw.
 inline double share_error(double share, double draws) {
-  return std::max(std::sqrt(share * (1 - share) / draws), 1 / draws);
+  return (std::max)(std::sqrt(share * (1 - share) / draws), 1 / draws);
 }
 
 /// Standard deviation of sum_c g_c (count_c / draws) over multinomial counts; a count of 0 has the error of one.
@@ -152,9 +152,9 @@ inline double multinomial_error(const std::vector<double>& g, const std::vector<
   double mean = 0, square = 0;
   for (std::size_t c = 0; c < g.size(); ++c) {
     mean += g[c] * shares[c];
-    square += g[c] * g[c] * std::max(shares[c], 1 / draws);
+    square += g[c] * g[c] * (std::max)(shares[c], 1 / draws);
   }
-  return std::sqrt(std::max(0.0, square - mean * mean) / draws);
+  return std::sqrt((std::max)(0.0, square - mean * mean) / draws);
 }
 
 inline void require_unit(std::string_view where, std::string_view parameter, double length) {

@@ -111,12 +111,12 @@ T arc_mean(const T& kappa, const T& low, const T& width, const Function& f) {
   const T from = pi < low + width / T(2) ? T(low - turn) : low, to = from + width;
   const T least = T(-1.1) * log((std::numeric_limits<T>::min)());  // 1 - cos a >= 2 a^2 / pi^2
   const T reach = T(0) < kappa ? T(pi * sqrt(T(least / (T(2) * kappa)))) : turn;
-  const T first = std::max(from, T(-reach)), last = std::min(to, reach);
+  const T first = (std::max)(from, T(-reach)), last = (std::min)(to, reach);
   std::vector<T> edges{from};
   if (first < last) {
-    const T near = last - first;
-    const auto count = static_cast<std::size_t>(std::ceil(static_cast<double>(T(near * (T(1) + sqrt(kappa))))));
-    for (std::size_t i = 0; i <= count; ++i) edges.push_back(first + near * T(double(i)) / T(double(count)));
+    const T extent = last - first;
+    const auto count = static_cast<std::size_t>(std::ceil(static_cast<double>(T(extent * (T(1) + sqrt(kappa))))));
+    for (std::size_t i = 0; i <= count; ++i) edges.push_back(first + extent * T(double(i)) / T(double(count)));
   }
   edges.push_back(to);
   return panel_integral(edges,

@@ -119,14 +119,14 @@ class LargestWeightIntegral {
     const auto& cumulative = CumulativeRule<T>::instance();
     for (std::size_t panel = 0; panel < mass.size(); panel += panel_nodes) {
       for (std::size_t i = 0; i < panel_nodes; ++i) {
-        T m = mass_before, f = fall_before, near = near_before;
+        T m = mass_before, f = fall_before, near_fall = near_before;
         for (std::size_t j = 0; j < panel_nodes; ++j) {
           const T c = cumulative.weight[i][j] / rule.weight[j];
           m += c * mass[panel + j];
           f += c * fall[panel + j];
-          near += c * rule_.shares[low + panel + j];
+          near_fall += c * rule_.shares[low + panel + j];
         }
-        const T rest = (count_ - T(1)) * log_of_share(T(total_mass - m), T(near + total_fall - f));
+        const T rest = (count_ - T(1)) * log_of_share(T(total_mass - m), T(near_fall + total_fall - f));
         const T tw = exp(T(s + rule_.exponents[low + panel + i]));
         if (T(1) < count_) {
           sum += mass[panel + i] * tw * exp(rest);

@@ -131,7 +131,7 @@ T sparse_largest_weight(std::int64_t dimension, const T& lambda) {
   if (!(T(0) < lambda)) return T(1);
   const T digits = T(4) - log(T(std::numeric_limits<T>::epsilon()));
   return detail::integral_from_zero<T>(where, T(1), digits, [&](const T& v) {
-    const T log_nearest = std::min(T((log(v) - log(lambda)) / q), T(T(0.9) * log((std::numeric_limits<T>::max)())));
+    const T log_nearest = (std::min)(T((log(v) - log(lambda)) / q), T(T(0.9) * log((std::numeric_limits<T>::max)())));
     const detail::FartherPoints<T> farther(dimension, lambda, T(exp(log_nearest)));
     return T(exp(T(-v)) * detail::nearest_share(where, farther));
   });

@@ -132,7 +132,7 @@ class PoissonPartitionFunction {
     // near the query the variable is sqrt(s), in which q s^(q-1) ds is a polynomial
     Nodes<T> roots;
     roots.add_panels(T(0), T(3.2), T(0.2));
-    roots.add_panels(T(3.2), sqrt(T(far + reach)), T(0.7));
+    roots.add_panels(T(3.2), sqrt(T(far_edge + reach)), T(0.7));
     for (std::size_t i = 0; i < roots.at.size(); ++i) {
       near_.at.push_back(roots.at[i] * roots.at[i]);
       near_.share.push_back(log_of(T(T(2) * q_ * roots.share[i])) + (T(2) * q_ - T(1)) * log_of(roots.at[i]));
@@ -144,7 +144,7 @@ class PoissonPartitionFunction {
   Values operator()(const T& u) const {
     using std::exp;
     Values sum{T(0), T(0)};
-    if (u <= T(far)) {
+    if (u <= T(far_edge)) {
       for (std::size_t i = 0; i < near_.at.size(); ++i) add(sum, T(log_lambda_ + near_.share[i]), T(u - near_.at[i]));
       return sum;
     }
@@ -158,7 +158,7 @@ class PoissonPartitionFunction {
   }
 
  private:
-  static constexpr int far = 8, certain = 6;  // exp(-e^6) is 0
+  static constexpr int far_edge = 8, certain = 6;  // exp(-e^6) is 0
 
   static T log_of(const T& x) {
     using std::log;

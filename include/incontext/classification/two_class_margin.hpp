@@ -38,8 +38,8 @@ T smooth_query_average(std::int64_t dimension, const T& kappa, const Function& f
   using std::exp;
   const T half_pi = boost::math::constants::half_pi<T>();
   const double d = static_cast<double>(dimension), size = static_cast<double>(kappa);
-  const double width = std::min({1.6, 6.0 / std::sqrt(d), 6.0 / std::sqrt(1 + size)});
-  const double last = std::min(1.5707, 13 / std::sqrt(d));  // beyond it cos^(d-2) is below rounding
+  const double width = (std::min)({1.6, 6.0 / std::sqrt(d), 6.0 / std::sqrt(1 + size)});
+  const double last = (std::min)(1.5707, 13 / std::sqrt(d));  // beyond it cos^(d-2) is below rounding
   std::vector<T> edges{T(0)};
   for (double edge = width; edge < last - width / 4; edge += width) edges.push_back(T(edge));
   edges.push_back(last < 1.57 ? T(last) : half_pi);

@@ -122,10 +122,10 @@ template <Real T, class Function>
 T query_average(std::int64_t dimension, const Function& f) {
   using std::exp;
   const T half_pi = boost::math::constants::half_pi<T>();
-  const double width = std::min(0.5, 2.0 / std::sqrt(static_cast<double>(dimension)));
+  const double width = (std::min)(0.5, 2.0 / std::sqrt(static_cast<double>(dimension)));
   std::vector<T> edges{T(0), half_pi};
   // beyond 12 widths cos^(d-2) is below rounding
-  for (double edge = width; edge < std::min(1.57, 12 * width); edge += width) edges.push_back(T(edge));
+  for (double edge = width; edge < (std::min)(1.57, 12 * width); edge += width) edges.push_back(T(edge));
   add_graded_edges(edges, T(0), T(width / 2), T(width * 1e-13));
   std::sort(edges.begin(), edges.end());
   const T power = T(static_cast<double>(dimension - 2));
@@ -148,12 +148,12 @@ T gaussian_average(const LogitMoments<T>& z, const Function& h, const T& hinge) 
   const T score = z.mean / stddev;
   const T density = exp(T(-score * score / T(2))) / boost::math::constants::root_two_pi<T>();
   const T negative_part = stddev * density - z.mean * math::normal_tail(score);
-  const T reach = stddev * sqrt(digits), low = std::max(T(-digits / T(2)), T(z.mean - reach));
-  const T high = std::min(T(digits / T(2)), T(z.mean + reach)), width = std::min(T(2), T(T(1.5) * stddev));
+  const T reach = stddev * sqrt(digits), low = (std::max)(T(-digits / T(2)), T(z.mean - reach));
+  const T high = (std::min)(T(digits / T(2)), T(z.mean + reach)), width = (std::min)(T(2), T(T(1.5) * stddev));
   if (!(low < high)) return hinge * negative_part;
   std::vector<T> edges{low};
   while (edges.back() < high) {
-    const T last = edges.back(), next = std::min(T(last + width), high);
+    const T last = edges.back(), next = (std::min)(T(last + width), high);
     edges.push_back(last < T(0) && T(0) < next ? T(0) : next);  // h has a kink at 0
   }
   const T smooth = panel_integral(edges, [&](const T& x) {

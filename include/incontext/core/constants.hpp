@@ -22,7 +22,7 @@ struct Constants {
   static constexpr T infinity = std::numeric_limits<T>::infinity();
   static constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
   static constexpr T epsilon = std::numeric_limits<T>::epsilon();
-  static constexpr T smallest = std::numeric_limits<T>::min();
+  static constexpr T smallest = (std::numeric_limits<T>::min)();
   static constexpr T pi = static_cast<T>(3.141592653589793238462643383279502884L);
 };
 

@@ -104,10 +104,10 @@ struct alignas(W * sizeof(T) % 16 == 0 ? 16 : alignof(T)) Lanes {  // 16: what e
     return *this;
   }
 
-  INCONTEXT_HD friend Lanes max(const Lanes& a, const Lanes& b) {
+  INCONTEXT_HD friend Lanes larger(const Lanes& a, const Lanes& b) {
     return each([&](int i) { return b[i] > a[i] ? b[i] : a[i]; });
   }
-  INCONTEXT_HD friend Lanes min(const Lanes& a, const Lanes& b) {
+  INCONTEXT_HD friend Lanes smaller(const Lanes& a, const Lanes& b) {
     return each([&](int i) { return b[i] < a[i] ? b[i] : a[i]; });
   }
   INCONTEXT_HD friend Lanes sqrt(const Lanes& a) {

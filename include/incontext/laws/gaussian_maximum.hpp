@@ -47,7 +47,7 @@ template <Real T>
 struct MaximumSums {
   T u, g, d;
 
-  T worst() const { return std::max(u, std::max(g, d)); }
+  T worst() const { return (std::max)(u, (std::max)(g, d)); }
 };
 
 template <Real T>
@@ -58,7 +58,7 @@ class LargestShare {
     density_ = T(1) / root(T(T(2) * math::pi<T>()));
     // E[max a | g] rises with g, at a rate of at most x, from no less than 1/n to no more than 1
     const auto low = [this](const T& g) { return log_density(g); };
-    const auto high = [this](const T& g) { return T(log_density(g) + std::min(T(x_ * (g - mode_)), log_count_)); };
+    const auto high = [this](const T& g) { return T(log_density(g) + (std::min)(T(x_ * (g - mode_)), log_count_)); };
     range_ = {log_concave_support(low, mode_, negligible_drop<T>()).lower,
               log_concave_support(high, mode_, negligible_drop<T>()).upper};
   }
@@ -133,7 +133,7 @@ class LargestShare {
     using std::exp;
     using std::floor;
     const T scale = T(1) / (T(1) + x_), ahead = range_.upper - x_, drop = negligible_drop<T>() + T(5);
-    const T curve = root(T(std::min(ahead, T(0)) * std::min(ahead, T(0)) + T(2) * drop));
+    const T curve = root(T((std::min)(ahead, T(0)) * (std::min)(ahead, T(0)) + T(2) * drop));
     const T end = ahead < T(0) ? T(T(2) * drop / (curve - ahead)) : T(ahead + curve);
     const int first = static_cast<int>(floor(T(-log_of(negligible_drop<T>()) / step)));
     const int last = static_cast<int>(ceil(T(log_of(T(T(1) + end / scale)) / step)));

@@ -48,9 +48,9 @@ numerics::Quadrature<T> needle_on_lattice(const T& noise_count, const T& noise_s
   const T part = log(negligible_part<T>()) / T(2);
   const T first_y = part - log_sum(T(0), T(log_noise - gap)), start = part - log_sum(gap, log_noise);
   const auto scores = scores_of_row(noise_count, noise_stddev, start, 2);
-  const T lowest_y = std::min(lowest_exponent(noise_count), T(start + scores.lower * noise_stddev));
+  const T lowest_y = (std::min)(lowest_exponent(noise_count), T(start + scores.lower * noise_stddev));
   ScoreLattice<T> lattice(noise_stddev, row_step<T>(2), start, scores, lowest_y);
-  const T length = std::min(lattice.length(), T(ScoreLattice<T>::highest_exponent() - first_y));
+  const T length = (std::min)(lattice.length(), T(ScoreLattice<T>::highest_exponent() - first_y));
   T sum = T(0), rounding = T(0);
   for_each_s(lattice, length, [&] {
     T first = T(0), second = T(0);
@@ -66,7 +66,7 @@ numerics::Quadrature<T> needle_on_lattice(const T& noise_count, const T& noise_s
     return value;
   });
   const T step = lattice.step();
-  return {std::min(T(1), T(sum * step)), T(rounding * step * T(std::numeric_limits<T>::epsilon()))};
+  return {(std::min)(T(1), T(sum * step)), T(rounding * step * T(std::numeric_limits<T>::epsilon()))};
 }
 
 }  // namespace detail

@@ -112,7 +112,7 @@ class RowFunctionals {
   template <class Function>
   T integral(const Function& f) {
     const auto result = row_.integrate("laws::gaussian_row", f);
-    worst_ = std::max(worst_, T(result.error_estimate / (result.value < T(0) ? T(-result.value) : result.value)));
+    worst_ = (std::max)(worst_, T(result.error_estimate / (result.value < T(0) ? T(-result.value) : result.value)));
     return result.value;
   }
 

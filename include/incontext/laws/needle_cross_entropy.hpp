@@ -217,7 +217,7 @@ NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<
   if (!(T(0) < needle.stddev) && law.edge <= needle.mean) return {std::numeric_limits<T>::infinity(), T(0)};
   // the widest needle that needle_cross_entropy accepts
   const T widest = T(detail::widest_needle);
-  const T most = needle.stddev <= widest * law.spread ? std::numeric_limits<T>::max() : T(widest / needle.stddev);
+  const T most = needle.stddev <= widest * law.spread ? (std::numeric_limits<T>::max)() : T(widest / needle.stddev);
   T middle = T(1) / (needle.mean - law.mean);
   if (most / T(2) < middle) middle = most / T(2);
   T best = loss(middle);

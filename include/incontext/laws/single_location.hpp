@@ -153,7 +153,7 @@ SingleLocationError<scoring::Value<Map>> single_location_error(const Map& map, s
   const T start = -log(n) - phi.value(T(0));
   const auto a = log_concave_support(right, start, negligible_drop<T>());
   const auto b = log_concave_support(noise, start, negligible_drop<T>());
-  const T lower = std::min(a.lower, b.lower), width = std::max(a.upper, b.upper) - lower;
+  const T lower = (std::min)(a.lower, b.lower), width = (std::max)(a.upper, b.upper) - lower;
   using Values = std::array<T, 5>;
   const auto sums = numerics::sum_bumps(
       [&](const T& u) {

@@ -81,7 +81,7 @@ class StandardRows {
   NeedleRow<T> with_needle(const T& deviation, const T& exponent) const {
     using std::log;
     const auto integrate = [&](const auto& scores, const T& turn) {
-      return detail::integrate_needle_row(scores, count_, exponent, T(std::min(turn, T(-exponent))));
+      return detail::integrate_needle_row(scores, count_, exponent, T((std::min)(turn, T(-exponent))));
     };
     if constexpr (scoring::is_linear<Phi>) {
       const T signed_stddev = slope() * deviation, score_stddev = math::magnitude(signed_stddev);

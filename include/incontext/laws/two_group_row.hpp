@@ -96,11 +96,12 @@ class TwoGroups {
         log_psi[k] = scores_[k].log_psi(y);
         log_first[k] = log(T(groups_[k].count * scores_[k].first(y))) - log_psi[k];
       }
-      const T top = std::max(log_first[0], log_first[1]);
+      const T top = (std::max)(log_first[0], log_first[1]);
       return T(top + log(T(exp(T(log_first[0] - top)) + exp(T(log_first[1] - top)))) + groups_[0].count * log_psi[0] +
                groups_[1].count * log_psi[1]);
     };
-    interval_ = log_concave_support(log_density, T(-std::max(groups[0].shift, groups[1].shift)), negligible_drop<T>());
+    interval_ =
+        log_concave_support(log_density, T(-(std::max)(groups[0].shift, groups[1].shift)), negligible_drop<T>());
   }
 
   /// int ds f(moments of both groups at s). Not const: it keeps the moments of its nodes for the next integral.
@@ -128,7 +129,7 @@ class TwoGroups {
  private:
   T falling(std::size_t k, int tokens) const {
     T product = T(1);
-    for (int j = 0; j < tokens; ++j) product = product * std::max(T(0), T(groups_[k].count - T(double(j))));
+    for (int j = 0; j < tokens; ++j) product = product * (std::max)(T(0), T(groups_[k].count - T(double(j))));
     return product;
   }
 
@@ -159,8 +160,8 @@ TwoGroupRow<T> two_group_row(const ScoreGroup<T>& first, const ScoreGroup<T>& se
     detail::require_width(where, name + "score_stddev", groups[k].score_stddev, 1e15);
     require_finite(where, name + "shift", groups[k].shift);
   }
-  const T wider = std::max(first.score_stddev, second.score_stddev),
-          narrower = std::min(first.score_stddev, second.score_stddev);
+  const T wider = (std::max)(first.score_stddev, second.score_stddev),
+          narrower = (std::min)(first.score_stddev, second.score_stddev);
   if (T(60) < wider && T(2) * narrower < wider) {
     throw_domain_error(where, "score_stddev of one group is too far above the other's", wider,
                        "at most 60, or at most twice the other's");
@@ -169,7 +170,7 @@ TwoGroupRow<T> two_group_row(const ScoreGroup<T>& first, const ScoreGroup<T>& se
   TwoGroupRow<T> result{};
   const auto integral = [&](const auto& f) {
     const auto found = row.integrate(where, f);
-    result.error_estimate = std::max(result.error_estimate, T(found.error_estimate / found.value));
+    result.error_estimate = (std::max)(result.error_estimate, T(found.error_estimate / found.value));
     return found.value;
   };
   for (std::size_t k = 0; k < 2; ++k) {

@@ -72,7 +72,7 @@ class UniformScores {
   T log_psi(const T& s) const {
     using std::log;
     if (T(0) < s + span_ && span_ < T(0.5)) return narrow(s);
-    if (s + span_ <= T(0)) return math::log_one_plus(T(-small(s)));
+    if (s + span_ <= T(0)) return math::log_one_plus(T(-small_complement(s)));
     const T complement = (rising(T(s + span_)) - rising(s)) / span_;
     if (complement < T(0.5)) return math::log_one_plus(T(-complement));
     return log(T((falling(s) - falling(T(s + span_))) / span_));
@@ -98,7 +98,7 @@ class UniformScores {
   }
 
   /// 1 - psi where e^(s + span) <= 1: the difference of that series at the two ends, over span, term by term.
-  T small(const T& s) const {
+  T small_complement(const T& s) const {
     return series(T(s + span_), [this](const T& k) {
       return T(0) < span_ ? T(-math::exp_minus_one(T(-k * span_)) / (k * span_)) : T(1);
     });

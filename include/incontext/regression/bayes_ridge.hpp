@@ -138,7 +138,7 @@ class WhitenedContext {
     const Vector<T>& s = svd.singularValues();
     // For l <= d, centering alone makes one singular value vanish; what rounding leaves of it is not information.
     const T negligible =
-        math::from_count<T>(std::max(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
+        math::from_count<T>((std::max)(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
     Vector<T> along = Vector<T>::Zero(s.size());
     Vector<T> root_share = Vector<T>::Ones(whitened_.cols());
     for (Eigen::Index i = 0; i < s.size() && s(i) > negligible; ++i) {

@@ -57,7 +57,7 @@ SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T
   if (!(range.lowest <= range.start && range.start <= range.highest)) {
     throw_domain_error(where, "start is outside the range", range.start, "lowest <= start <= highest");
   }
-  const auto inside = [&](const T& x) { return std::min(std::max(x, range.lowest), range.highest); };
+  const auto inside = [&](const T& x) { return (std::min)((std::max)(x, range.lowest), range.highest); };
   SoftmaxOptimum<T> best{range.start, T(error(range.start))};
   T low = range.lowest, high = range.highest;
   // (low, high) becomes a bracket of the minimum: in the direction of the steps, `ahead` is its end where the error
@@ -119,7 +119,7 @@ struct IsotropicSearch {
   template <class Family>
   SoftmaxOptimum<T> minimize(const Family& family, const T& lowest, const T& start, const T& highest) const {
     return minimize_softmax_error([&](const T& x) { return error(family(x)); },
-                                  SearchRange<T>{lowest, std::min(std::max(start, lowest), highest), highest});
+                                  SearchRange<T>{lowest, (std::min)((std::max)(start, lowest), highest), highest});
   }
 };
 

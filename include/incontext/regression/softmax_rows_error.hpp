@@ -98,7 +98,7 @@ class DrawnRows {
     T mass = T(0.0), ipr = T(0.0), mean_square = T(0.0);
     for (int i = 0; T(double(i)) * step_ < highest - lowest; ++i) {
       const T u = lowest + T(double(i)) * step_;
-      const Vector<T> t = (exponents.array() + u).min(cap).exp(), kept = (-t.array()).exp();
+      const Vector<T> t = ((exponents.array() + u).min)(cap).exp(), kept = (-t.array()).exp();
       const Vector<T> once = t.cwiseProduct(kept), twice = t.cwiseProduct(once);
       const T complement = (T(1.0) - kept.array()).sum() / n_;
       const T log_psi = complement < T(0.5) ? math::log_one_plus(T(-complement)) : T(log(T(kept.sum() / n_)));
@@ -117,7 +117,7 @@ class DrawnRows {
   /// The exponent that the largest of l draws falls below with a probability beyond the last digit.
   T lowest_likely(const Vector<T>& exponents) const {
     std::vector<T> sorted(exponents.data(), exponents.data() + exponents.size());
-    const auto place = sorted.begin() + static_cast<std::ptrdiff_t>(std::min(rank_, sorted.size() - 1));
+    const auto place = sorted.begin() + static_cast<std::ptrdiff_t>((std::min)(rank_, sorted.size() - 1));
     std::nth_element(sorted.begin(), place, sorted.end());
     return *place;
   }

@@ -13,6 +13,7 @@
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/white_attention.hpp"
 #include "incontext/regression/linear_task.hpp"
+#include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/regression/softmax_domain.hpp"
 
 namespace incontext::regression {
@@ -104,7 +105,7 @@ T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>&
   T log_z = T(0.0);
   for (Eigen::Index i = 0; i < k.rows(); ++i) log_z -= log(T(tilt.matrixLLT()(i, i)));
   const T z = exp(log_z);
-  if (tilt.info() != Eigen::Success || !(z - z <= T(0.0))) {
+  if (!detail::is_factored(tilt) || !(z - z <= T(0.0))) {
     throw SecondOrderDomainError(where, static_cast<double>(temperature),
                                  static_cast<double>(second_order_lowest_temperature(attention, task)));
   }

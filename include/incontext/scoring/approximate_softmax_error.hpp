@@ -52,9 +52,9 @@ INCONTEXT_HD void approximate_softmax_error(const ApproximateSoftmax<T>& map, Ro
   const auto pass = detail::softmax_pass<T>(detail::Quotient<T>{map.temperature}, scores);
   if (!center.valid() || !pass.valid) return detail::fill(out, math::not_a_number<T>());
   const T count = math::from_count<T>(center.count);
-  const bool far = detail::is_far(T(center.deviation(pass.reference) / map.temperature));
+  const bool is_far = detail::is_far(T(center.deviation(pass.reference) / map.temperature));
   detail::Sum<T> sum;
-  for (std::ptrdiff_t i = 0; !far && i < scores.size; ++i) {
+  for (std::ptrdiff_t i = 0; !is_far && i < scores.size; ++i) {
     if (!detail::is_visible(scores[i])) continue;
     sum.add(math::exp_minus_one_minus(T(center.deviation(scores[i]) / map.temperature)));
   }
@@ -62,7 +62,7 @@ INCONTEXT_HD void approximate_softmax_error(const ApproximateSoftmax<T>& map, Ro
   for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
     const T z = scores[i];
     const T c = center.deviation(z) / map.temperature;
-    const T error = far ? T(pass.weight(z) - (T(1) + c) / count) : T(detail::scaled_error(c, surplus) / count);
+    const T error = is_far ? T(pass.weight(z) - (T(1) + c) / count) : T(detail::scaled_error(c, surplus) / count);
     out[i] = detail::is_visible(z) ? error : T(0);
   }
 }

@@ -108,13 +108,13 @@ INCONTEXT_HD ApproximateSoftmaxInfimum<T> approximate_softmax_error_infimum(std:
 
   T fraction = T(0.5) - range / T(12);
   if (T(0.001) < range) fraction = T(1) / range - T(1) / growth;
-  std::ptrdiff_t near = 0;  // floor((n - 1) kappa*), by doubling: T may have no conversion to an integer
+  std::ptrdiff_t nearest = 0;  // floor((n - 1) kappa*), by doubling: T may have no conversion to an integer
   for (std::ptrdiff_t bit = std::ptrdiff_t{1} << 53; bit > 0; bit /= 2) {
-    if (near + bit < count && math::from_count<T>(near + bit) <= fraction * competitors) near += bit;
+    if (nearest + bit < count && math::from_count<T>(nearest + bit) <= fraction * competitors) nearest += bit;
   }
 
   ApproximateSoftmaxInfimum<T> best{T(0), 0, T(0)};
-  for (std::ptrdiff_t k = near; k <= near + 1 && k < count; ++k) {
+  for (std::ptrdiff_t k = nearest; k <= nearest + 1 && k < count; ++k) {
     const T share = math::from_count<T>(k) / competitors;
     const T remaining = math::from_count<T>(count - 1 - k) / competitors;
     const T mixture = share + remaining * decay;

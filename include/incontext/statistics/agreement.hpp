@@ -110,7 +110,7 @@ inline Agreement agree(const Theory& theory, const Estimate& estimate) {
   result.reason = detail::untestable_reason(theory, estimate);
   if (!result.reason.empty()) return result;
   const double difference = estimate.mean - theory.value;
-  const double beyond = std::max(std::abs(difference) - theory.error - estimate.rounding, 0.0);
+  const double beyond = (std::max)(std::abs(difference) - theory.error - estimate.rounding, 0.0);
   result.excess = beyond == 0 ? 0 : beyond / estimate.standard_error;
   result.reason = detail::unresolved_reason(theory, estimate);
   if (result.reason.empty()) result.z = result.excess == 0 ? 0 : std::copysign(result.excess, difference);

@@ -32,12 +32,12 @@ inline double family_bound(const std::vector<Comparison>& family, double level) 
   std::int64_t fewest = std::int64_t{1} << 40, members = 0;
   for (const Comparison& one : family) {
     if (!one.is_tested || !(one.agreement.excess >= 0)) continue;
-    fewest = std::min(fewest, one.agreement.estimate.count);
+    fewest = (std::min)(fewest, one.agreement.estimate.count);
     ++members;
   }
-  const boost::math::students_t law(static_cast<double>(std::max<std::int64_t>(fewest - 1, 1)));
+  const boost::math::students_t law(static_cast<double>((std::max<std::int64_t>)(fewest - 1, 1)));
   return boost::math::quantile(
-      boost::math::complement(law, level / 2 / static_cast<double>(std::max<std::int64_t>(members, 1))));
+      boost::math::complement(law, level / 2 / static_cast<double>((std::max<std::int64_t>)(members, 1))));
 }
 
 /// Judges all comparisons of a run as one family: fills in their verdicts, with the reason where there is none.
@@ -76,7 +76,7 @@ inline FamilyVerdict judge(std::vector<Comparison>& family, double level) {
     if (!std::isfinite(resolution)) continue;
     resolutions.push_back(resolution);
     if (resolution > worst) whole.coarsest = i;
-    worst = std::max(worst, resolution);
+    worst = (std::max)(worst, resolution);
   }
   if (resolutions.empty()) return whole;
   std::sort(resolutions.begin(), resolutions.end());

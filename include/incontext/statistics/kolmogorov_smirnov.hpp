@@ -37,7 +37,7 @@ inline double kolmogorov_smirnov_statistic(std::vector<double> values) {
   double largest = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto before = static_cast<double>(i) / n, after = static_cast<double>(i + 1) / n;
-    largest = std::max({largest, values[i] - before, after - values[i]});
+    largest = (std::max)({largest, values[i] - before, after - values[i]});
   }
   return largest;
 }
@@ -97,7 +97,7 @@ inline ScaledMatrix crossing_matrix(std::size_t k, double h) {
   const std::size_t m = 2 * k - 1;
   ScaledMatrix matrix{m, std::vector<double>(m * m)};
   for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t j = 0; j < std::min(i + 2, m); ++j) matrix.at(i, j) = 1;
+    for (std::size_t j = 0; j < (std::min)(i + 2, m); ++j) matrix.at(i, j) = 1;
   }
   for (std::size_t i = 0; i < m; ++i) {
     matrix.at(i, 0) -= std::pow(h, static_cast<double>(i + 1));
@@ -105,7 +105,7 @@ inline ScaledMatrix crossing_matrix(std::size_t k, double h) {
   }
   if (2 * h > 1) matrix.at(m - 1, 0) += std::pow(2 * h - 1, static_cast<double>(m));
   for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t j = 0; j < std::min(i + 1, m); ++j) {
+    for (std::size_t j = 0; j < (std::min)(i + 1, m); ++j) {
       matrix.at(i, j) /= std::tgamma(static_cast<double>(i - j) + 2);
     }
   }

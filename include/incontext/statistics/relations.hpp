@@ -27,13 +27,14 @@ enum class Relation { equals, differs, at_most, at_least };
 ///           other number equals it. NaN in either: infinity.
 inline double relation_excess(Relation relation, double computed, double theory) {
   constexpr double least_difference = 1e-3;
-  const double least = std::numeric_limits<double>::min();
+  const double least = (std::numeric_limits<double>::min)();
   double excess = 0;
   if (relation == Relation::differs) {
     excess = least_difference - std::abs(computed - theory) / std::abs(theory);
   } else if (computed != theory) {
     const double off = relation == Relation::at_least ? theory - computed : computed - theory;
-    excess = relation == Relation::equals ? std::abs(off) / std::abs(theory) : off / std::max(std::abs(theory), least);
+    excess =
+        relation == Relation::equals ? std::abs(off) / std::abs(theory) : off / (std::max)(std::abs(theory), least);
   }
   return std::isnan(excess) ? std::numeric_limits<double>::infinity() : excess;
 }

@@ -204,9 +204,9 @@ numerics::Quadrature<T> clipped_affine_error(const AffineTask<T>& task, const T&
   using std::cosh;
   using std::log;
   using std::sinh;
-  const T functions = task.function_stddev, inputs = task.input_stddev, far = bound / functions;
+  const T functions = task.function_stddev, inputs = task.input_stddev, limit = bound / functions;
   // far bounds are met by inputs far out: x^2/2 + (B/s)^2/2 is B/(sigma_F sigma_I) at its least, or as much as at x = 0
-  const T at_zero = far * far / T(2), out = far < at_zero * inputs ? T(far / inputs) : at_zero;
+  const T at_zero = limit * limit / T(2), out = limit < at_zero * inputs ? T(limit / inputs) : at_zero;
   const T reach = sqrt(T(T(2) * (T(6) - log(T(std::numeric_limits<T>::epsilon())) + out)));
   if (inputs < T(1)) {
     const T scale = T(2) * reach / sqrt(T(2) * math::pi<T>());

@@ -32,7 +32,7 @@ struct LearningRate {
     if (step < warmup_steps) return peak * static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
     if (decay == RateDecay::constant || steps <= warmup_steps + 1) return peak;
     const double done =
-        std::min(1.0, static_cast<double>(step - warmup_steps) / static_cast<double>(steps - warmup_steps - 1));
+        (std::min)(1.0, static_cast<double>(step - warmup_steps) / static_cast<double>(steps - warmup_steps - 1));
     return peak * (final_share + (1 - final_share) * (1 + std::cos(math::Constants<double>::pi * done)) / 2);
   }
 };

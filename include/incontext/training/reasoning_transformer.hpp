@@ -117,7 +117,7 @@ ReasoningGradient<typename Map::value_type> reasoning_gradient(const ReasoningLa
   typename ReasoningModel<Map>::Sums total, block;
   total.clear(layout, work);
   for (std::ptrdiff_t first = 0; first < std::ssize(examples); first += reasoning_block) {
-    const std::ptrdiff_t size = std::min(reasoning_block, std::ssize(examples) - first);
+    const std::ptrdiff_t size = (std::min)(reasoning_block, std::ssize(examples) - first);
     model.sum(examples.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(size)), work, block);
     total.add(block);
   }

@@ -66,7 +66,7 @@ class SequenceTransformer {
 
   /// The same map for every head, or one map per head. shape.map_parameters is set to the most that a head's map has.
   SequenceTransformer(const SequenceShape& shape, const Map& map)
-      : SequenceTransformer(shape, std::vector<Map>(static_cast<std::size_t>(std::max(shape.heads, 0)), map)) {}
+      : SequenceTransformer(shape, std::vector<Map>(static_cast<std::size_t>((std::max)(shape.heads, 0)), map)) {}
   SequenceTransformer(const SequenceShape& shape, std::vector<Map> maps)
       : layout_(with_map_parameters(shape, maps)), maps_(std::move(maps)) {
     require_same_size("training::SequenceTransformer", "maps", std::ssize(maps_), std::ptrdiff_t{shape.heads});
@@ -88,7 +88,7 @@ class SequenceTransformer {
   /// Shapes    (parameters, examples: features alone) -> outputs x tokens
   [[nodiscard]] const Matrix<T>& outputs(std::span<const T> parameters, const SequenceExamples<T>& examples,
                                          Memory& memory) const {
-    require(parameters, examples);
+    require_fit(parameters, examples);
     return detail::SequencePass<Map>(layout_, maps_, parameters.data(), examples, memory).forward();
   }
 
@@ -116,7 +116,7 @@ class SequenceTransformer {
   /// Loss, accuracy and exact gradient.
   [[nodiscard]] SequenceGradient<T> gradient(std::span<const T> parameters, SequenceLoss loss,
                                              const SequenceExamples<T>& examples) const {
-    require(parameters, examples);
+    require_fit(parameters, examples);
     Sums sums;
     Memory memory;
     sum(parameters, loss, examples, sums, memory);
@@ -125,11 +125,11 @@ class SequenceTransformer {
 
  private:
   static SequenceShape with_map_parameters(SequenceShape shape, const std::vector<Map>& maps) {
-    for (const Map& map : maps) shape.map_parameters = std::max(shape.map_parameters, int{map.parameters()});
+    for (const Map& map : maps) shape.map_parameters = (std::max)(shape.map_parameters, int{map.parameters()});
     return shape;
   }
 
-  void require(std::span<const T> parameters, const SequenceExamples<T>& examples) const {
+  void require_fit(std::span<const T> parameters, const SequenceExamples<T>& examples) const {
     constexpr std::string_view where = "training::SequenceTransformer";
     require_same_size(where, "parameters", std::ssize(parameters), layout_.size());
     require_examples(where, layout_.shape(), examples);

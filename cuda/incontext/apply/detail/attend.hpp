@@ -173,14 +173,15 @@ void run_batches(const Batch& batch, std::int64_t queries, const simulate::detai
   const std::int64_t batches = (queries + Batch::Team::lanes - 1) / Batch::Team::lanes;
   const std::int64_t per_slot = (batch.scratch() + line - 1) / line * line;
   typename System::template Memory<T> memory;
-  const auto make_room = [&](std::int64_t slots) {
-    simulate::detail::make_room("apply::attend", memory, {slots, per_slot + line, "threads", "the keys"});
+  const auto make_room = [&](std::int64_t slot_count) {
+    simulate::detail::make_room("apply::attend", memory, {slot_count, per_slot + line, "threads", "the keys"});
     const auto first = reinterpret_cast<std::uintptr_t>(address(memory));
     return reinterpret_cast<T*>((first + 63) / 64 * 64);
   };
   if constexpr (System::lanes > 1) {
-    const std::int64_t slots = std::min(batches, std::int64_t{System::workers(workers)});
-    System::for_each_index(slots, workers, RunBatches<Batch>{batch, batches, slots, make_room(slots), per_slot});
+    const std::int64_t slot_count = (std::min)(batches, std::int64_t{System::workers(workers)});
+    System::for_each_index(slot_count, workers,
+                           RunBatches<Batch>{batch, batches, slot_count, make_room(slot_count), per_slot});
   } else {
     const auto bytes = [](std::int64_t numbers) { return static_cast<std::size_t>(numbers) * sizeof(T); };
     const std::size_t shared = bytes(Batch::Team::shared_numbers), all = shared + bytes(per_slot);
@@ -188,9 +189,9 @@ void run_batches(const Batch& batch, std::int64_t queries, const simulate::detai
       return System::for_each_by_blocks(batches, all, workers, RunBlock<Batch>{batch, batches, batches, nullptr, 0});
     }
     const std::int64_t most = std::clamp<std::int64_t>(System::working_numbers() / per_slot, 1, full_gpu);
-    const std::int64_t slots = std::min(batches, most);
-    System::for_each_by_blocks(slots, shared, workers,
-                               RunBlock<Batch>{batch, batches, slots, make_room(slots), per_slot});
+    const std::int64_t slot_count = (std::min)(batches, most);
+    System::for_each_by_blocks(slot_count, shared, workers,
+                               RunBlock<Batch>{batch, batches, slot_count, make_room(slot_count), per_slot});
   }
 }
 

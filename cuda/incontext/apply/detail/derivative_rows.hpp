@@ -54,18 +54,18 @@ struct DifferentiateRows {
   MatrixView<const T> scores;
   MatrixView<const T> cotangent;
   VisibleKeys visible;
-  std::int64_t slots;
+  std::int64_t slot_count;
   T* scratch;
   bool is_transposed;  // the scratch memories of a GPU's threads: element j of all, side by side
   RowTerm<T>* terms;
   std::uint8_t* is_left = nullptr;  // which rows sixteen threads leave to one; null: all are
 
   INCONTEXT_HD Row<T> own_scratch(std::int64_t slot, std::int64_t size) const {
-    return is_transposed ? Row<T>(scratch + slot, size, slots) : Row<T>(scratch + slot * scores.columns, size);
+    return is_transposed ? Row<T>(scratch + slot, size, slot_count) : Row<T>(scratch + slot * scores.columns, size);
   }
 
   INCONTEXT_HD void operator()(std::int64_t slot) const {
-    for (std::int64_t i = slot; i < scores.rows; i += slots) {
+    for (std::int64_t i = slot; i < scores.rows; i += slot_count) {
       if (is_left != nullptr && is_left[i] == 0) continue;
       const std::int64_t seen = visible(i);
       terms[i] = derivative_of_row(map, parameter, scores.row(i).first(seen), cotangent.row(i).first(seen),
@@ -76,7 +76,7 @@ struct DifferentiateRows {
   /// By sixteen threads of a GPU.
   template <class Threads>
   INCONTEXT_HD void operator()(std::int64_t slot, const Threads& threads) const {
-    for (std::int64_t i = slot; i < scores.rows; i += slots) {
+    for (std::int64_t i = slot; i < scores.rows; i += slot_count) {
       const std::int64_t seen = visible(i);
       T term = T(0);
       const bool is_found =

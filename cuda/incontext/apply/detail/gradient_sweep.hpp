@@ -73,7 +73,7 @@ class Turns {
 
   /// Says that a tile adds to no other block.
   void end(std::int64_t tile) {
-    constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t all = (std::numeric_limits<std::int64_t>::max)();
     await(tile, all);
     pass(tile, all);
   }
@@ -98,7 +98,7 @@ class GradientSweep {
   /// tiles of queries would leave threads without work, which the batches of keys give them.
   static bool suits(std::int64_t queries, std::int64_t keys, std::int64_t threads) {
     constexpr std::int64_t most_numbers = std::int64_t{1} << 25;
-    const bool has_turns = threads == 1 || 2 * threads <= std::min(tiles_of(queries), tiles_of(keys));
+    const bool has_turns = threads == 1 || 2 * threads <= (std::min)(tiles_of(queries), tiles_of(keys));
     return has_turns && keys <= most_numbers / (2 * tile * threads);
   }
 
@@ -128,11 +128,11 @@ class GradientSweep {
     using simulate::detail::HostSystem;
     constexpr auto where = "apply::attention_gradient";
     const Problem<T>& problem = all_.problem;
-    const std::int64_t slots = std::min(tiles_, std::int64_t{HostSystem::workers(workers)});
+    const std::int64_t slot_count = (std::min)(tiles_, std::int64_t{HostSystem::workers(workers)});
     simulate::detail::make_room(where, sums_, {problem.keys.rows, key_stride_ + value_stride_, "keys", "dimensions"});
-    simulate::detail::make_room(where, scratch_, {slots, scratch() + line, "threads", "the keys"});
+    simulate::detail::make_room(where, scratch_, {slot_count, scratch() + line, "threads", "the keys"});
     std::fill(sums_.begin(), sums_.end(), T(0));
-    HostSystem::for_each_index(slots, workers, [&](std::int64_t slot) {
+    HostSystem::for_each_index(slot_count, workers, [&](std::int64_t slot) {
       T* const memory = aligned(scratch_.data()) + slot * (scratch() + line);
       for (std::int64_t t = turns_.next(); t < tiles_; t = turns_.next()) add_tile(t, memory);
     });
@@ -189,7 +189,7 @@ class GradientSweep {
   void add_tile(std::int64_t number, T* memory) {
     const Problem<T>& problem = all_.problem;
     const Memory in = memory_in(memory);
-    const std::int64_t first = number * tile, count = std::min(tile, problem.queries.rows - first);
+    const std::int64_t first = number * tile, count = (std::min)(tile, problem.queries.rows - first);
     const std::int64_t groups = (count + lanes - 1) / lanes, most = problem.template most_seen<tile>(first);
     load_rows(problem.queries, first, count, key_stride_, in.query_rows);
     load_rows(all_.cotangent, first, count, value_stride_, in.cotangent_rows);
@@ -197,7 +197,7 @@ class GradientSweep {
     State states[most_groups];
     for (std::int64_t g = 0; g < groups; ++g) begin(states[g], first + g * lanes, group(in, g), in.powers, most);
     for (std::int64_t j = 0; j < most; j += key_block) {
-      const std::int64_t last = std::min(j + key_block, most);
+      const std::int64_t last = (std::min)(j + key_block, most);
       for (std::int64_t g = 0; g < groups; ++g) {
         add_to_queries(states[g], first + g * lanes, group(in, g), j, last);
       }
@@ -245,7 +245,7 @@ class GradientSweep {
     fill(team, in.sums, lanes * problem.queries.columns, T(0));
     queries_.begin(team, state, query);
     for (std::int64_t j = 0; j < most; j += key_block) {
-      const std::int64_t last = std::min(j + key_block, most), numbers = (last - j) * lanes;
+      const std::int64_t last = (std::min)(j + key_block, most), numbers = (last - j) * lanes;
       T* const scores = in.scores + j * lanes;
       T* const by_weight = in.by_weight + j * lanes;
       team.score_block(in.queries, problem.keys, j, last, scores);

@@ -135,9 +135,9 @@ template <class T>
 void copy_matrix(MatrixView<const T> from, MatrixView<T> to) {
   constexpr std::int64_t tile = 16;
   for (std::int64_t top = 0; top < from.rows; top += tile) {
-    const std::int64_t bottom = std::min<std::int64_t>(top + tile, from.rows);
+    const std::int64_t bottom = (std::min<std::int64_t>)(top + tile, from.rows);
     for (std::int64_t left = 0; left < from.columns; left += tile) {
-      const std::int64_t right = std::min<std::int64_t>(left + tile, from.columns);
+      const std::int64_t right = (std::min<std::int64_t>)(left + tile, from.columns);
       for (std::int64_t i = top; i < bottom; ++i) {
         for (std::int64_t j = left; j < right; ++j) to(i, j) = from(i, j);
       }

@@ -70,7 +70,7 @@ INCONTEXT_HD void write_packs(const Team& team, T* lanes, const Function& f) {
   }
 }
 
-/// Computes every `slots`-th batch, one after the other in the same memory. A batch is the queries (or keys) that a
+/// Computes every `slot_count`-th batch, one after the other in the same memory. A batch is the queries (or keys) that a
 /// team computes side by side, one in each lane; a slot is the working memory for one batch. There are only as many
 /// slots as run at the same time, so the memory does not grow with the number of queries.
 template <class Batch>
@@ -78,13 +78,13 @@ struct RunBatches {
   using T = typename Batch::T;
   Batch batch;
   std::int64_t batches;
-  std::int64_t slots;
+  std::int64_t slot_count;
   T* memory;
   std::int64_t memory_per_slot;  // numbers
 
   INCONTEXT_HD void operator()(std::int64_t slot) const {
     const typename Batch::Team team;
-    for (std::int64_t b = slot; b < batches; b += slots) batch(team, b, memory + slot * memory_per_slot);
+    for (std::int64_t b = slot; b < batches; b += slot_count) batch(team, b, memory + slot * memory_per_slot);
   }
 };
 
@@ -96,7 +96,7 @@ struct RunBlock {
   static constexpr auto task = Batch::task;
   Batch batch;
   std::int64_t batches;
-  std::int64_t slots;
+  std::int64_t slot_count;
   T* memory;
   std::int64_t memory_per_slot;  // numbers
 
@@ -105,7 +105,7 @@ struct RunBlock {
     T* const shared = reinterpret_cast<T*>(block.shared);
     T* const own = memory == nullptr ? shared + Batch::Team::shared_numbers : memory + slot * memory_per_slot;
     const typename Batch::Team team{block, shared};
-    for (std::int64_t b = slot; b < batches; b += slots) batch(team, b, own);
+    for (std::int64_t b = slot; b < batches; b += slot_count) batch(team, b, own);
   }
 };
 

@@ -54,7 +54,7 @@ inline Simulation baseline_errors(const BaselineSetting& setting, const Options&
       require_finite(where, "descents[" + std::to_string(k) + "][" + std::to_string(i) + "]", setting.descents[k][i]);
       rates.push_back(setting.descents[k][i]);
     }
-    most_layers = std::max(most_layers, setting.descents[k].size());
+    most_layers = (std::max)(most_layers, setting.descents[k].size());
     starts.push_back(static_cast<std::int64_t>(rates.size()));
   }
   for (std::size_t k = 0; k < setting.penalties.size(); ++k) {
@@ -92,7 +92,7 @@ inline Simulation baseline_errors(const BaselineSetting& setting, const Options&
     if (k >= setting.descents.size()) {
       const double penalty = setting.penalties[k - setting.descents.size()];
       const double apart = std::sqrt(static_cast<double>(l)) - std::sqrt(static_cast<double>(d));
-      const double least = std::max(penalty, l > d + 3 ? apart * apart / 4 : 0.0);
+      const double least = (std::max)(penalty, l > d + 3 ? apart * apart / 4 : 0.0);
       digits += scale * static_cast<double>(l) / least;
     }
     estimate.rounding += digits * detail::eps_of<double> * estimate.mean;

@@ -182,7 +182,7 @@ class GridRunner {
   void run_blocks(RunGridRows<T, lanes> run, std::int64_t chunks, std::int64_t trials) {
     for (int row = 0; row < trial_.row_count; row += block_) {
       run.first_row = row;
-      run.rows = std::min(block_, trial_.row_count - row);
+      run.rows = (std::min)(block_, trial_.row_count - row);
       System::for_each_index(run.batches * run.rows, workers_, run);
       System::for_each_by_ways(chunks * run.rows * row_outputs_, workers_,
                                SumChunk<T>{run.values, run.stride, trials, run.rows * row_outputs_,
@@ -200,7 +200,7 @@ class GridRunner {
     for (int first = 0; first < trial_.row_count; first += block) {
       for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
         const auto here = static_cast<std::size_t>(chunk * trial_.outputs());
-        for (int row = first; row < std::min(first + block, trial_.row_count); ++row) {
+        for (int row = first; row < (std::min)(first + block, trial_.row_count); ++row) {
           for (int i = 0; i < row_outputs_; ++i) result[here + output_of(row, i)] = *next++;
         }
       }

@@ -73,14 +73,14 @@ class SearchAxis {
   void start(std::size_t at) {
     const double below = at > 0 ? apart(points[at - 1], points[at]) : 0;
     const double above = at + 1 < points.size() ? apart(points[at], points[at + 1]) : 0;
-    step_ = first_step_ = std::max(below, above);
+    step_ = first_step_ = (std::max)(below, above);
   }
   /// Whether the new best point is a whole step away from the old one, so that there may be a better one beyond.
   [[nodiscard]] bool is_outer(double from, double to) const {
     return place(to) == AxisPlace::inside && apart(from, to) > 0.75 * step_;
   }
   void halve() { step_ /= 2; }
-  void widen() { step_ = std::min(2 * step_, first_step_); }
+  void widen() { step_ = (std::min)(2 * step_, first_step_); }
   void center(double x) {
     points.clear();
     for (const double part : {-1.0, -0.5, 0.0, 0.5, 1.0}) {
@@ -131,7 +131,7 @@ ClassificationOptimum classification_search(const SphereTask& task, const Classi
   require_at_least(where, "zooms", search.zooms, 0);
   require_at_least(where, "trials", options.trials, std::int64_t{2});
   detail::require_trials_alone(where, options);
-  const double widest = std::max(std::abs(grid.kappas.front()), std::abs(grid.kappas.back()));
+  const double widest = (std::max)(std::abs(grid.kappas.front()), std::abs(grid.kappas.back()));
   detail::SearchAxis kappas(grid.kappas), gains(grid.gains);
   ClassificationOptimum found;
   Options whole = options;

@@ -21,7 +21,7 @@ namespace incontext::simulate::detail {
 template <class T>
 void require_number(std::string_view where, std::string_view name, double value) {
   if (!std::isfinite(value)) throw_domain_error(where, std::string(name) + " is not finite", value, "a finite number");
-  constexpr T most = std::numeric_limits<T>::max();
+  constexpr T most = (std::numeric_limits<T>::max)();
   if (std::abs(value) > static_cast<double>(most)) {
     throw_domain_error(where, std::string(name) + " is beyond the scalar's range", value,
                        "less than 2^" + std::to_string(std::numeric_limits<T>::max_exponent) + " in size");

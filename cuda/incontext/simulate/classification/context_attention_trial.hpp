@@ -150,7 +150,7 @@ struct ContextAttentionTrial {
     for (std::int64_t j = 0; j < keys() && !stop_requested(); ++j) {
       multiply(key, weights.key, tokens.after(j * width), width);
       attention[j] = activation(query, key, width);
-      largest = j == 0 ? attention[j] : max(largest, attention[j]);
+      largest = j == 0 ? attention[j] : larger(largest, attention[j]);
     }
     if (!activation.is_softmax()) return;
     for (std::int64_t j = 0; j < keys(); ++j) {

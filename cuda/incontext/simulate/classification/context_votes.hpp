@@ -62,8 +62,8 @@ struct ContextVotes {
     const auto query = task.query(context);
     for (std::int64_t j = 0; j < task.context_length && !stop_requested_at(j); ++j) {
       state.scores[j] = dot(task.point(context, j), query, task.dimension);
-      state.largest = j == 0 ? state.scores[j] : max(state.largest, state.scores[j]);
-      state.least = j == 0 ? state.scores[j] : min(state.least, state.scores[j]);
+      state.largest = j == 0 ? state.scores[j] : larger(state.largest, state.scores[j]);
+      state.least = j == 0 ? state.scores[j] : smaller(state.least, state.scores[j]);
     }
   }
 

@@ -78,7 +78,7 @@ KernelReference<T> reference_of(std::string_view where, const SphereTask& task, 
   }
   const double kernel_mean = std::exp(classification::log_kernel_mean(task.dimension, kappa) - kappa);
   const double mean = static_cast<double>(task.context_length) * kernel_mean;
-  if (!(mean >= static_cast<double>(std::numeric_limits<T>::min()))) {
+  if (!(mean >= static_cast<double>((std::numeric_limits<T>::min)()))) {
     throw_domain_error(where, "kappa is too large: the mean partition function underflows", kappa,
                        "n A_d e^-kappa >= 2^" + std::to_string(std::numeric_limits<T>::min_exponent - 1));
   }

@@ -50,7 +50,7 @@ struct PartitionFunctionTrial {
     Lanes<T, W> largest(T(0));
     for (std::int64_t j = 0; j < task.context_length && !stop_requested_at(j); ++j) {
       scores[j] = dot(task.point(context, j), task.query(context), task.dimension);
-      largest = j == 0 ? scores[j] : max(largest, scores[j]);
+      largest = j == 0 ? scores[j] : larger(largest, scores[j]);
     }
     for (int i = 0; i < size && !stop_requested(); ++i) {
       measure(context, scores, largest, kernels[i], values.take(detail::partition_function_metrics));
@@ -103,8 +103,8 @@ struct PartitionFunctionTrial {
     Lanes<T, W> largest(T(0)), smallest(T(1)), squares(T(0));
     for (int c = 0; c < task.classes; ++c) {
       const Lanes<T, W> part = share * counts[c];
-      largest = max(largest, part);
-      smallest = min(smallest, part);
+      largest = larger(largest, part);
+      smallest = smaller(smallest, part);
       add_product(squares, part, part);
     }
     Lanes<T, W> length_square(T(0));

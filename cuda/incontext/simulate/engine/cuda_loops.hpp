@@ -46,7 +46,7 @@ constexpr std::string_view task_of() {
 /// The number of blocks for that many threads.
 inline unsigned gpu_blocks(std::int64_t threads) {
   const std::int64_t blocks = (threads + gpu_block - 1) / gpu_block;
-  return static_cast<unsigned>(std::min<std::int64_t>(blocks, std::numeric_limits<int>::max()));
+  return static_cast<unsigned>((std::min<std::int64_t>)(blocks, (std::numeric_limits<int>::max)()));
 }
 
 /// Sets the gpu_stop of a source file.
@@ -259,7 +259,7 @@ void for_each_by_blocks_on_gpu(std::int64_t count, std::size_t shared_bytes, con
                                       static_cast<int>(shared_bytes)),
                  "asking for shared memory");
   }
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(count, std::numeric_limits<int>::max()));
+  const auto blocks = static_cast<unsigned>((std::min<std::int64_t>)(count, (std::numeric_limits<int>::max)()));
   tell_gpu();
   call_by_blocks<<<blocks, gpu_block, shared_bytes>>>(count, function);
   require_finished(task_of<Function>());

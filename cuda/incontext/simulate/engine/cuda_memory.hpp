@@ -46,7 +46,7 @@ inline std::int64_t gpu_working_numbers() {
 inline cudaMemPool_t gpu_pool() {
   int gpu = 0, has_pools = 0;
   cudaMemPool_t pool = nullptr;
-  std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t keep_all = (std::numeric_limits<std::uint64_t>::max)();
   const bool found = cudaGetDevice(&gpu) == cudaSuccess &&
                      cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, gpu) == cudaSuccess &&
                      has_pools != 0 && cudaDeviceGetDefaultMemPool(&pool, gpu) == cudaSuccess &&
@@ -89,7 +89,7 @@ class GpuMemory {
   void resize(std::size_t size) {
     release();
     if (size == 0) return;
-    if (size > std::numeric_limits<std::size_t>::max() / 2 / sizeof(T)) throw std::bad_alloc();
+    if (size > (std::numeric_limits<std::size_t>::max)() / 2 / sizeof(T)) throw std::bad_alloc();
     cudaMemPool_t pool = gpu_pool();
     is_pooled_ = pool != nullptr;
     void* numbers = nullptr;

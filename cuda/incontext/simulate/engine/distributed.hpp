@@ -152,7 +152,7 @@ class DistributedRun {
     MPI_Allreduce(MPI_IN_PLACE, users.data(), static_cast<int>(users.size()), MPI_INT, MPI_SUM, machine);
     double share = 0;
     for (std::size_t i = 0; i < own.size(); ++i) share += own[i] == 0 ? 0 : 1.0 / users[i];
-    threads_ = std::max(static_cast<int>(share + 1e-6), 1);
+    threads_ = (std::max)(static_cast<int>(share + 1e-6), 1);
     MPI_Comm_free(&machine);
   }
 
@@ -169,7 +169,7 @@ class DistributedRun {
    public:
     void wait() {
       std::this_thread::sleep_for(time_);
-      time_ = std::min(2 * time_, std::chrono::microseconds(1000));
+      time_ = (std::min)(2 * time_, std::chrono::microseconds(1000));
     }
 
    private:
@@ -215,7 +215,7 @@ class DistributedRun {
   }
 
   void send(int rank, int tag, const std::string& bytes) const {
-    if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    if (bytes.size() > static_cast<std::size_t>((std::numeric_limits<int>::max)())) {
       throw std::runtime_error(
           "incontext::simulate::DistributedRun: the simulation has too many outputs for a message (value = " +
           std::to_string(bytes.size()) + " bytes; needs at most 2147483647)");

@@ -25,7 +25,7 @@ inline double memory_of_machine() {
     std::string word;
     if (std::ifstream("/proc/meminfo") >> word >> number && word == "MemTotal:") most = 1024 * number;
     for (const char* limit : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-      if (std::ifstream(limit) >> number) most = std::min(most, number);
+      if (std::ifstream(limit) >> number) most = (std::min)(most, number);
     }
     return most;
   }();
@@ -58,7 +58,7 @@ inline constexpr bool is_host_memory<std::vector<T>> = true;
 /// Whether a GPU thread's LaneArray reaches all of the buffer: its index and the bytes between two of its numbers have
 /// 32 bits.
 inline bool is_reachable_on_gpu(const MemorySize& size, std::size_t bytes_per_number) {
-  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::int64_t most = (std::numeric_limits<std::uint32_t>::max)();
   return size.per_unit <= most && size.units <= most / static_cast<std::int64_t>(bytes_per_number);
 }
 
@@ -79,7 +79,7 @@ void make_room(std::string_view where, Memory& memory, const MemorySize& size) {
   if (numbers <= static_cast<double>(memory.size())) return;
   const double bytes = numbers * static_cast<double>(number);
   try {
-    constexpr auto addresses = static_cast<double>(std::numeric_limits<std::ptrdiff_t>::max());
+    constexpr auto addresses = static_cast<double>((std::numeric_limits<std::ptrdiff_t>::max)());
     if (bytes >= addresses || (is_host_memory<Memory> && bytes > memory_of_machine())) throw std::bad_alloc();
     memory.resize(static_cast<std::size_t>(size.units * size.per_unit));
     return;

@@ -24,7 +24,7 @@ inline std::vector<unsigned char> own_processors() {
     return processors;
   }
 #endif
-  return std::vector<unsigned char>(std::max(std::thread::hardware_concurrency(), 1U), 1);
+  return std::vector<unsigned char>((std::max)(std::thread::hardware_concurrency(), 1U), 1);
 }
 
 }  // namespace incontext::simulate::detail

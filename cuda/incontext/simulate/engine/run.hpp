@@ -109,7 +109,7 @@ class Runner {
     for (const statistics::Moments& total : waves_.totals()) {
       const statistics::Estimate pilot(total);
       const double ratio = pilot.relative_error() / options_.relative_error;
-      needed = std::max(needed, ratio * ratio * static_cast<double>(pilot.count));
+      needed = (std::max)(needed, ratio * ratio * static_cast<double>(pilot.count));
     }
     // A pilot of 16 chunks knows the variance of a squared normal to 3%; a twentieth more covers that.
     needed *= 1.05;
@@ -140,11 +140,11 @@ class Runner {
     const std::int64_t chunks = chunks_of(trials);
     const std::int64_t stride = batches * lanes;
     const int outputs = trial_.outputs();
-    const std::int64_t slots = scratch_slots<System>(trial_, batches, workers_);
-    make_room_for_trials<System>("simulate::run_on", trial_, stride, values_, slots, scratch_);
+    const std::int64_t slot_count = scratch_slots<System>(trial_, batches, workers_);
+    make_room_for_trials<System>("simulate::run_on", trial_, stride, values_, slot_count, scratch_);
     make_room("simulate::run_on", moments_, {chunks, outputs, "chunks of trials", "the number of points"});
     run_trials<System, TrialType>(
-        {trial_, options_.seed, first, batches, slots, address(values_), stride, address(scratch_)}, workers_);
+        {trial_, options_.seed, first, batches, slot_count, address(values_), stride, address(scratch_)}, workers_);
     if (InterruptGuard::requested()) return {};
     System::for_each_by_ways(chunks * outputs, workers_,
                              SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
@@ -176,8 +176,8 @@ Simulation run_on(Device device, const TrialType& trial, const Options& options)
   if (options.relative_error > 0) {
     if (options.trials == 0) detail::require_resolvable<typename TrialType::Scalar>(options.relative_error);
     const std::int64_t most = options.trials > 0 ? options.trials : most_trials;
-    runner.run_until(std::min(pilot_chunks * chunk_trials, most));
-    runner.run_until(std::min(runner.needed_trials(most), most));
+    runner.run_until((std::min)(pilot_chunks * chunk_trials, most));
+    runner.run_until((std::min)(runner.needed_trials(most), most));
   } else {
     runner.run_until(options.trials);
   }

@@ -53,8 +53,8 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   constexpr auto where = "simulate::sample_on";
   require_at_least(where, "trials", options.trials, std::int64_t{1});
   constexpr int lanes = System::lanes;
-  const std::int64_t per_trial = std::max<std::int64_t>(trial.scratch_rows(), 1);
-  detail::WaveSize<System> wave(std::max<std::int64_t>(System::working_numbers() / per_trial / chunk_trials, 1));
+  const std::int64_t per_trial = (std::max<std::int64_t>)(trial.scratch_rows(), 1);
+  detail::WaveSize<System> wave((std::max<std::int64_t>)(System::working_numbers() / per_trial / chunk_trials, 1));
   const std::int64_t stride = (options.trials + lanes - 1) / lanes * lanes;
   const detail::Workers workers = detail::workers_of(options);
   typename System::template Memory<T> values, scratch;
@@ -62,12 +62,12 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   detail::make_room(where, result.values, {options.trials, trial.outputs(), "trials", "the number of points"});
   for (std::int64_t done = 0, trials = 0; done < stride; done += trials) {
     const detail::Stopwatch clock;
-    trials = std::min(wave.chunks() * chunk_trials, stride - done);
-    const std::int64_t batches = trials / lanes, slots = detail::scratch_slots<System>(trial, batches, workers);
-    detail::make_room_for_trials<System>(where, trial, stride, values, slots, scratch);
-    detail::run_trials<System, TrialType>(
-        {trial, options.seed, done, batches, slots, detail::address(values) + done, stride, detail::address(scratch)},
-        workers);
+    trials = (std::min)(wave.chunks() * chunk_trials, stride - done);
+    const std::int64_t batches = trials / lanes, slot_count = detail::scratch_slots<System>(trial, batches, workers);
+    detail::make_room_for_trials<System>(where, trial, stride, values, slot_count, scratch);
+    detail::run_trials<System, TrialType>({trial, options.seed, done, batches, slot_count,
+                                           detail::address(values) + done, stride, detail::address(scratch)},
+                                          workers);
     if (InterruptGuard::requested()) return {};
     wave.grow(clock.seconds());
   }

@@ -85,8 +85,9 @@ struct FinishTrials {
 /// fill a GPU, and than the scratch memory that there is.
 template <class System, class TrialType>
 std::int64_t segments_per_part(const TrialType& trial, std::int64_t trials, const Workers& workers) {
-  const std::int64_t most = std::min<std::int64_t>(
-      System::workers(workers), System::working_numbers() / std::max<std::int64_t>(trial.scratch_rows(), 1));
+  const std::int64_t most =
+      (std::min<std::int64_t>)(System::workers(workers),
+                               System::working_numbers() / (std::max<std::int64_t>)(trial.scratch_rows(), 1));
   std::int64_t segments = 1;
   while (segments < trial.segments() && (trial.segments() + segments - 1) / segments * trials > most) segments *= 2;
   return segments;
@@ -106,10 +107,10 @@ std::int64_t scratch_slots(const TrialType& trial, std::int64_t batches, const W
 template <class System, class TrialType>
 void run_trials(const RunSlot<TrialType, System::lanes>& run, const Workers& workers) {
   if constexpr (System::lanes == 1 && SegmentedTrial<TrialType>) {
-    if (run.slots > run.batches) {
-      const Parts<TrialType> parts{run.trial, run.batches, run.slots / run.batches,
+    if (run.slot_count > run.batches) {
+      const Parts<TrialType> parts{run.trial, run.batches, run.slot_count / run.batches,
                                    segments_per_part<System>(run.trial, run.batches, workers), run.scratch};
-      System::for_each_index(run.slots, workers, RunParts<TrialType>{parts, run.seed, run.first_trial});
+      System::for_each_index(run.slot_count, workers, RunParts<TrialType>{parts, run.seed, run.first_trial});
       for (std::int64_t step = 1; step < parts.parts; step *= 2) {
         const std::int64_t pairs = (parts.parts + step - 1) / (2 * step);
         System::for_each_index(pairs * run.batches, workers, MergeParts<TrialType>{parts, step});
@@ -117,7 +118,7 @@ void run_trials(const RunSlot<TrialType, System::lanes>& run, const Workers& wor
       return System::for_each_index(run.batches, workers, FinishTrials<TrialType>{parts, run.values, run.value_stride});
     }
   }
-  System::for_each_index(run.slots, workers, run);
+  System::for_each_index(run.slot_count, workers, run);
 }
 
 }  // namespace incontext::simulate::detail

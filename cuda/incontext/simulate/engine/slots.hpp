@@ -14,7 +14,7 @@
 /// Runs any number of trials in a bounded amount of working memory.
 namespace incontext::simulate::detail {
 
-/// Runs every `slots`-th batch of lanes, one after the other in the same memory. It is a named functor, because nvcc
+/// Runs every `slot_count`-th batch of lanes, one after the other in the same memory. It is a named functor, because nvcc
 /// needs an option for lambdas here.
 template <class TrialType, int W>
 struct RunSlot {
@@ -22,14 +22,14 @@ struct RunSlot {
   static constexpr std::string_view task = "running trials";
   TrialType trial;
   std::uint64_t seed;
-  std::int64_t first_trial, batches, slots;
+  std::int64_t first_trial, batches, slot_count;
   T* values;  // output k of trial i of the wave at values[k * value_stride + i]
   std::int64_t value_stride;
   T* scratch;  // a slot's rows one after the other on a CPU, all slots side by side on a GPU
 
   INCONTEXT_HD void operator()(std::int64_t slot) const {
-    const LaneArray<T, W> own{scratch + (W == 1 ? slot : slot * W * trial.scratch_rows()), W == 1 ? slots : W};
-    for (std::int64_t batch = slot; batch < batches; batch += slots) {
+    const LaneArray<T, W> own{scratch + (W == 1 ? slot : slot * W * trial.scratch_rows()), W == 1 ? slot_count : W};
+    for (std::int64_t batch = slot; batch < batches; batch += slot_count) {
       if (stop_requested()) [[unlikely]]
         return;
       const std::int64_t at = batch * W;
@@ -44,11 +44,11 @@ struct RunSlot {
 /// in its cache, or fewer, but one per thread, where they are large.
 template <class System, class TrialType>
 std::int64_t slots_of(const TrialType& trial, std::int64_t batches, const Workers& workers) {
-  const std::int64_t size = std::max<std::int64_t>(trial.scratch_rows(), 1) * System::lanes;
+  const std::int64_t size = (std::max<std::int64_t>)(trial.scratch_rows(), 1) * System::lanes;
   const std::int64_t fitting = System::working_numbers() / size;
-  if (System::lanes == 1) return std::min(batches, std::max<std::int64_t>(fitting, 32));
+  if (System::lanes == 1) return (std::min)(batches, (std::max<std::int64_t>)(fitting, 32));
   const std::int64_t threads = System::workers(workers);
-  return std::min(batches, std::clamp(fitting, threads, 4 * threads));
+  return (std::min)(batches, std::clamp(fitting, threads, 4 * threads));
 }
 
 /// The chunks whose trials, one per thread, about fill a GPU: one of 132 multiprocessors with 512 threads each.
@@ -62,13 +62,13 @@ template <class System>
 class WaveSize {
  public:
   explicit WaveSize(std::int64_t most)
-      : most_(most), chunks_(std::min<std::int64_t>(most, is_gpu ? chunks_that_fill_a_gpu : 8)) {}
+      : most_(most), chunks_((std::min<std::int64_t>)(most, is_gpu ? chunks_that_fill_a_gpu : 8)) {}
 
   [[nodiscard]] std::int64_t chunks() const { return chunks_; }
   void grow(double seconds) {
     int factor = is_gpu ? 8 : 2;
     while (factor > 1 && factor * seconds >= 0.2) factor /= 2;
-    chunks_ = std::min(most_, factor * chunks_);
+    chunks_ = (std::min)(most_, factor * chunks_);
   }
 
  private:
@@ -98,9 +98,9 @@ constexpr std::string_view growth_of() {
 /// Allocates the values of `kept` trials and the scratch memory of those that run side by side.
 template <class System, class TrialType, class Memory>
 void make_room_for_trials(std::string_view where, const TrialType& trial, std::int64_t kept, Memory& values,
-                          std::int64_t slots, Memory& scratch) {
+                          std::int64_t slot_count, Memory& scratch) {
   make_room(where, values, {kept, trial.outputs(), "trials", "the number of points"});
-  make_room(where, scratch, {slots * System::lanes, trial.scratch_rows(), "trials", growth_of<TrialType>()});
+  make_room(where, scratch, {slot_count * System::lanes, trial.scratch_rows(), "trials", growth_of<TrialType>()});
 }
 
 }  // namespace incontext::simulate::detail

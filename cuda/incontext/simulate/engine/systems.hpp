@@ -71,7 +71,7 @@ inline int openmp_workers(int threads) { return threads > 0 ? threads : omp_get_
 inline void for_each_by_openmp(std::int64_t count, int threads, const IndexFunction& function) {
   thread_local int started = 1;  // OpenMP keeps the threads of the last loop, for each thread that starts loops
   const int wanted = openmp_workers(threads);
-  started = std::min(started, wanted);
+  started = (std::min)(started, wanted);
   require_startable(wanted, started);
   FirstException guarded(function);
   const int before = omp_get_max_threads();

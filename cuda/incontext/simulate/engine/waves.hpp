@@ -53,7 +53,7 @@ class Waves {
       if (range.count <= 0) break;
       const std::int64_t first = range.first * chunk_trials;
       const std::vector<statistics::Moments> moments =
-          run_wave(first, std::min(range.count * chunk_trials, target - first));
+          run_wave(first, (std::min)(range.count * chunk_trials, target - first));
       interrupted_ = moments.empty();
       if (interrupted_) break;
       record_->add(range, moments);
@@ -85,7 +85,7 @@ class Waves {
  private:
   void show(std::int64_t target) const {
     if (!options_.progress) return;
-    const std::int64_t missing = std::min(record_->missing(chunks_of(target)) * chunk_trials, target);
+    const std::int64_t missing = (std::min)(record_->missing(chunks_of(target)) * chunk_trials, target);
     options_.progress({target - missing, target, clock_.seconds()});
   }
 

@@ -47,7 +47,7 @@ struct ScoreRowSums {
   template <int W>
   INCONTEXT_HD void add(LaneArray<T, W> row, const Lanes<T, W>* scores, int count) const {
     Lanes<T, W> highest = row[RowState::largest];
-    for (int k = 0; k < count; ++k) highest = max(highest, scores[k]);
+    for (int k = 0; k < count; ++k) highest = larger(highest, scores[k]);
     const Lanes<T, W> drop = row[RowState::largest] - highest;
     row[RowState::largest] = highest;
     for (int point = 0; point < points; ++point) {
@@ -77,7 +77,7 @@ struct ScoreRowSums {
   /// Adds the sums of the scores that follow in the row.
   template <int W>
   INCONTEXT_HD void merge(LaneArray<T, W> row, LaneArray<T, W> next) const {
-    const Lanes<T, W> highest = max(row[RowState::largest], next[RowState::largest]);
+    const Lanes<T, W> highest = larger(row[RowState::largest], next[RowState::largest]);
     const Lanes<T, W> drop = row[RowState::largest] - highest, next_drop = next[RowState::largest] - highest;
     row[RowState::largest] = highest;
     for (int point = 0; point < points; ++point) {

@@ -30,12 +30,12 @@ class BatchMean {
     constexpr std::string_view where = "training::BatchMean";
     const std::int64_t batches = (count + lanes - 1) / lanes, stride = batches * lanes;
     const std::int64_t chunks = (count + simulate::chunk_trials - 1) / simulate::chunk_trials;
-    const std::int64_t slots = scratch_slots<System>(trial, batches, workers_);
+    const std::int64_t slot_count = scratch_slots<System>(trial, batches, workers_);
     const int outputs = trial.outputs();
-    make_room_for_trials<System>(where, trial, stride, values_, slots, scratch_);
+    make_room_for_trials<System>(where, trial, stride, values_, slot_count, scratch_);
     make_room(where, moments_, {chunks, outputs, "chunks of contexts", "the parameters"});
-    run_trials<System, TrialType>({trial, seed, first, batches, slots, address(values_), stride, address(scratch_)},
-                                  workers_);
+    run_trials<System, TrialType>(
+        {trial, seed, first, batches, slot_count, address(values_), stride, address(scratch_)}, workers_);
     if (simulate::InterruptGuard::requested()) return {};
     System::for_each_by_ways(chunks * outputs, workers_,
                              SumChunk<Scalar>{address(values_), stride, count, outputs, address(moments_)});

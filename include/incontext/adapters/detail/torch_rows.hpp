@@ -116,7 +116,7 @@ inline constexpr std::int64_t grain_size = 32768;
 /// Calls visit(first, last) on ranges of rows, in parallel where torch and the compiler's OpenMP allow.
 template <class T, class Visit>
 void for_row_ranges(const Rows<T>& rows, const Visit& visit) {
-  const std::int64_t grain = std::max<std::int64_t>(1, grain_size / rows.length);
+  const std::int64_t grain = (std::max<std::int64_t>)(1, grain_size / rows.length);
   at::parallel_for(0, rows.count, grain, visit);
 }
 

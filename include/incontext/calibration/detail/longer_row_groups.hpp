@@ -35,7 +35,7 @@ void visit_rows(std::span<const ScoreArray> prompts, const MeasurementOptions& o
 }
 
 /// The numbers of needles that are tried. If every score is one, the weights do not change.
-inline constexpr std::int64_t needle_counts[] = {std::numeric_limits<std::int64_t>::max(), 0, 1, 2, 4};
+inline constexpr std::int64_t needle_counts[] = {(std::numeric_limits<std::int64_t>::max)(), 0, 1, 2, 4};
 inline constexpr std::size_t most_needles = 4;
 inline constexpr std::size_t own_rules = std::size(needle_counts);
 
@@ -49,7 +49,7 @@ struct LongerRowGroup {
 };
 
 inline void put_needles_first(std::vector<double>& row, std::size_t count) {
-  const auto middle = row.begin() + static_cast<std::ptrdiff_t>(std::min(count, row.size()));
+  const auto middle = row.begin() + static_cast<std::ptrdiff_t>((std::min)(count, row.size()));
   std::partial_sort(row.begin(), middle, row.end(), std::greater<>());
 }
 
@@ -76,7 +76,7 @@ struct LongerRowPlan {
 inline std::vector<std::int64_t> sampled_of(std::int64_t count) {
   constexpr std::int64_t most_sampled = 64;
   constexpr double golden = 0.618033988749895;
-  const std::int64_t parts = std::min(count, most_sampled);
+  const std::int64_t parts = (std::min)(count, most_sampled);
   std::vector<std::int64_t> chosen;
   chosen.reserve(static_cast<std::size_t>(parts));
   for (std::int64_t i = 0; i < parts; ++i) {
@@ -115,7 +115,7 @@ inline LongerRowPlan longer_row_plan(const std::vector<std::vector<std::int64_t>
   }
   plan.groups = lengths.size() > 1
                     ? lengths.size()
-                    : std::min({static_cast<std::size_t>(most_batches), short_rows.size(), long_rows.size()});
+                    : (std::min)({static_cast<std::size_t>(most_batches), short_rows.size(), long_rows.size()});
   for (const auto& [rows, groups] : {std::pair(&long_rows, &plan.long_group), {&short_rows, &plan.short_group}}) {
     for (std::size_t i = 0; i < rows->size(); ++i) {
       const auto& [p, row] = (*rows)[i];

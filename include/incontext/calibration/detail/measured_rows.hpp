@@ -47,12 +47,12 @@ inline std::vector<HeadGroup> head_groups(const ScoreArray& scores) {
   if (scores.strides[3] != size_of(scores.type)) {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::int64_t a, std::int64_t b) { return offset_of(scores, a) < offset_of(scores, b); });
-    (order.size() > 1 && std::min(scores.strides[0], scores.strides[1]) < scores.strides[2] ? heads : queries) =
+    (order.size() > 1 && (std::min)(scores.strides[0], scores.strides[1]) < scores.strides[2] ? heads : queries) =
         together;
   }
   std::vector<HeadGroup> groups;
   for (std::size_t at = 0; at < order.size(); at += static_cast<std::size_t>(heads)) {
-    const std::size_t end = std::min(order.size(), at + static_cast<std::size_t>(heads));
+    const std::size_t end = (std::min)(order.size(), at + static_cast<std::size_t>(heads));
     groups.push_back(
         {{order.begin() + static_cast<std::ptrdiff_t>(at), order.begin() + static_cast<std::ptrdiff_t>(end)}, queries});
   }
@@ -80,8 +80,8 @@ class MeasuredRows {
     if (options_.poll) options_.poll();
     const VisibleScores visible = keep_visible(row, options_.finite_masks);
     refuse_problems(visible, query);
-    lowest_ = std::min(lowest_, visible.lowest);
-    highest_ = std::max(highest_, visible.highest);
+    lowest_ = (std::min)(lowest_, visible.lowest);
+    highest_ = (std::max)(highest_, visible.highest);
     sum_ += visible.sum;
     all_sum_to_one_ = all_sum_to_one_ && (visible.count < 2 || visible.sums_to_one());
     if (visible.count == 0) {
@@ -165,8 +165,8 @@ class MeasuredRows {
     const auto length = static_cast<std::int64_t>(row.size());
     const int octave = octave_of(length);
     Bucket& bucket = buckets_.try_emplace(octave, Bucket{length, length, 0, 0, {}, {}}).first->second;
-    bucket.shortest = std::min(bucket.shortest, length);
-    bucket.longest = std::max(bucket.longest, length);
+    bucket.shortest = (std::min)(bucket.shortest, length);
+    bucket.longest = (std::max)(bucket.longest, length);
     ++bucket.rows;
     const RowStatistics full = row_statistics(row, weights_, options_.needle_gap);
     RowStatistics quarter{};
@@ -203,12 +203,12 @@ class MeasuredRows {
 template <class Add>
 void read_group(const ScoreArray& scores, const HeadGroup& group, bool causal, const Add& add) {
   const std::int64_t keys = scores.keys(), queries = scores.queries();
-  const std::int64_t at_a_time = std::min(group.queries_at_a_time, queries);
+  const std::int64_t at_a_time = (std::min)(group.queries_at_a_time, queries);
   const auto visibility = causal ? scoring::Visibility::causal : scoring::Visibility::all;
   std::vector<double> values(group.heads.size() * static_cast<std::size_t>(at_a_time * keys));
   std::vector<const std::byte*> starts;
   for (std::int64_t first = 0; first < queries; first += at_a_time) {
-    const std::int64_t some = std::min(at_a_time, queries - first);
+    const std::int64_t some = (std::min)(at_a_time, queries - first);
     starts.clear();
     for (const std::int64_t head : group.heads) {
       for (std::int64_t q = first; q < first + some; ++q) {

@@ -39,8 +39,8 @@ inline void run_tasks(std::int64_t count, int threads, const std::function<void(
       }
     }
   };
-  const int available = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const auto wanted = std::min<std::int64_t>(threads > 0 ? threads : available, count);
+  const int available = (std::max)(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const auto wanted = (std::min<std::int64_t>)(threads > 0 ? threads : available, count);
   std::vector<std::thread> others;
   for (std::int64_t i = 1; i < wanted; ++i) others.emplace_back(work);
   work();

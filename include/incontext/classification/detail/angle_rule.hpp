@@ -65,7 +65,7 @@ std::vector<T> angle_edges(std::int64_t dimension, const T& kappa) {
   using std::ceil;
   using std::sqrt;
   const T pi = boost::math::constants::pi<T>();
-  const double width = std::min(0.5, 2.0 / std::sqrt(static_cast<double>(dimension)));
+  const double width = (std::min)(0.5, 2.0 / std::sqrt(static_cast<double>(dimension)));
   const int uniform = static_cast<int>(std::ceil(3.1416 / width));
   std::vector<T> edges{T(0), pi};
   for (int i = 1; i < uniform; ++i) edges.push_back(pi * T(double(i)) / T(double(uniform)));

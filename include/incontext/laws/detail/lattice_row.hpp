@@ -24,7 +24,7 @@ namespace incontext::laws::detail {
 template <Real T>
 T log_sum(const T& a, const T& b) {
   using std::exp;
-  const T larger = std::max(a, b), smaller = std::min(a, b);
+  const T larger = (std::max)(a, b), smaller = (std::min)(a, b);
   return larger + math::log_one_plus(T(exp(T(smaller - larger))));
 }
 
@@ -55,7 +55,7 @@ T lowest_of_row(const T& log_count, const T& x, int order) {
   const T steep = sqrt(T(T(2) * (log_count - least)));
   const T power = x < steep ? T(1) : T(steep / x);
   const T broad = (least - log_count) / power - power * x * x / T(2);
-  return std::max(flat, std::max(square, broad));
+  return (std::max)(flat, (std::max)(square, broad));
 }
 
 /// The exponent below which no score of a row matters.
@@ -71,14 +71,14 @@ template <Real T>
 Interval<T> scores_of_row(const T& count, const T& x, const T& start, int power) {
   const T reach = SampledScores<T>::reach(count), tilted = reach + T(double(power)) * x;
   const T room = ScoreLattice<T>::highest_exponent() - start;
-  return {T(-reach - x), room < tilted * x ? std::max(reach, T(room / x)) : tilted};
+  return {T(-reach - x), room < tilted * x ? (std::max)(reach, T(room / x)) : tilted};
 }
 
 /// The lattice of a row whose integrals are of orders `lowest_order` to 4.
 template <Real T>
 ScoreLattice<T> lattice_of_row(const T& count, const T& x, int lowest_order) {
   using std::log;
-  const T l = log(count), start = std::min(lowest_of_row(l, x, lowest_order), lowest_of_row(l, x, 4));
+  const T l = log(count), start = (std::min)(lowest_of_row(l, x, lowest_order), lowest_of_row(l, x, 4));
   return {x, row_step<T>(4), start, scores_of_row(count, x, start, 4), lowest_exponent(count)};
 }
 

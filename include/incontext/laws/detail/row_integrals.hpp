@@ -60,7 +60,7 @@ StandardRow<T> integrate_row(const Scores& scores, const T& count, const T& star
       [](std::size_t k) { return k == 1 ? std::size_t{5} : k; });
   T worst = math::magnitude(T(row.value[4] - T(1)));
   for (const std::size_t k : {std::size_t{0}, std::size_t{2}, std::size_t{4}})
-    worst = std::max(worst, T(row.change[k] / row.size[k]));
+    worst = (std::max)(worst, T(row.change[k] / row.size[k]));
   if (!(row.worst <= numerics::quadrature_tolerance<T>())) worst = row.worst;
   return {row.value[0], row.value[1], row.value[2], row.value[3], worst};
 }
@@ -98,7 +98,8 @@ StandardRow<T> integrate_linear_row(const T& count, const T& x) {
   });
   const T scale = lattice.step() / T(6);
   const T off = math::magnitude(T(scale * all - T(1))), rule = T(std::numeric_limits<T>::epsilon());
-  return {T(scale * ipr), T(x * scale * trace), T(scale * (ipr + x * x * kept)), T(scale * lost), std::max(off, rule)};
+  return {T(scale * ipr), T(x * scale * trace), T(scale * (ipr + x * x * kept)), T(scale * lost),
+          (std::max)(off, rule)};
 }
 
 /// What is integrated over s for a row with one more token of weight e^exponent, which is no score's: Z holds it, and
@@ -161,7 +162,7 @@ NeedleRow<T> integrate_needle_row(const Scores& scores, const T& count, const T&
       },
       std::array<T, 4>{}, numerics::quadrature_tolerance<T>());
   T worst = T(0);
-  for (const T& change : row.change) worst = std::max(worst, change);
+  for (const T& change : row.change) worst = (std::max)(worst, change);
   return needle_row(row.value, row.worst <= numerics::quadrature_tolerance<T>() ? worst : row.worst);
 }
 
@@ -172,9 +173,9 @@ NeedleRow<T> integrate_linear_needle_row(const T& count, const T& x, const T& ex
   using Kernel = typename ScoreLattice<T>::Kernel;
   const NeedleRowIntegrand<T> integrand(count, exponent);
   const T of_row = lowest_of_row(T(log(count)), x, 2), of_needle = log(negligible_part<T>()) / T(2) - exponent;
-  const T start = std::min(of_row, of_needle) - T(1);  // 1 > log 2, as the two are added
+  const T start = (std::min)(of_row, of_needle) - T(1);  // 1 > log 2, as the two are added
   ScoreLattice<T> lattice(x, row_step<T>(2), start, scores_of_row(count, x, start, 2), lowest_exponent(count));
-  const T length = std::min(lattice.length(), T(ScoreLattice<T>::highest_exponent() - exponent - start));
+  const T length = (std::min)(lattice.length(), T(ScoreLattice<T>::highest_exponent() - exponent - start));
   std::array<T, 4> sums{};
   for_each_s(lattice, length, [&] {
     ScoreBlocks<T> m{};

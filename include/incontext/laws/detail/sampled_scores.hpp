@@ -123,7 +123,7 @@ class PolynomialPanels {
   static bool resolved(const Piece& p) {
     using std::sqrt;
     const T eps = std::numeric_limits<T>::epsilon(), root = sqrt(eps);
-    const T rounding = T(64) * eps * std::max(T(1), std::max(math::magnitude(p.least), math::magnitude(p.largest)));
+    const T rounding = T(64) * eps * (std::max)(T(1), (std::max)(math::magnitude(p.least), math::magnitude(p.largest)));
     const auto of_phi = coefficients(p.phi), of_rate = coefficients(p.rate);
     T low = -p.rate_low, high = -p.rate_high;
     for (int k = 0; k < order; ++k) {
@@ -133,13 +133,13 @@ class PolynomialPanels {
     T size = T(0);
     for (const auto* c : {&of_phi, &of_rate}) {
       T largest = T(0);
-      for (int k = 1; k < order; ++k) largest = std::max(largest, math::magnitude((*c)[k]));
-      const T last = std::max(math::magnitude((*c)[order - 1]), math::magnitude((*c)[order - 2]));
-      if (!(last <= std::max(rounding, T(root * largest)))) return false;
-      size = std::max(size, largest);
+      for (int k = 1; k < order; ++k) largest = (std::max)(largest, math::magnitude((*c)[k]));
+      const T last = (std::max)(math::magnitude((*c)[order - 1]), math::magnitude((*c)[order - 2]));
+      if (!(last <= (std::max)(rounding, T(root * largest)))) return false;
+      size = (std::max)(size, largest);
     }
-    return std::max(math::magnitude(low), math::magnitude(high)) <=
-           std::max(T(T(64) * rounding), T(T(1e3) * root * size));
+    return (std::max)(math::magnitude(low), math::magnitude(high)) <=
+           (std::max)(T(T(64) * rounding), T(T(1e3) * root * size));
   }
 };
 
@@ -303,7 +303,7 @@ class SampledScores {
       above += weight(panels_[p]);
       panels_[p].weight_from_here = above;
       if (p + 1 < panels_.size())
-        panels_[p].least_from_here = std::min(panels_[p].least_from_here, panels_[p + 1].least_from_here);
+        panels_[p].least_from_here = (std::min)(panels_[p].least_from_here, panels_[p + 1].least_from_here);
     }
     // t below this, times a density at most this much larger, adds nothing to the sums
     const T& end = nodes_.front().g;

@@ -159,10 +159,10 @@ class ScoreLattice {
     }
     const std::int64_t begin = place_of(0);
     const auto node_at = [&](std::int64_t at) {
-      return at < begin ? std::size_t{0} : std::min(size, static_cast<std::size_t>(at - begin));
+      return at < begin ? std::size_t{0} : (std::min)(size, static_cast<std::size_t>(at - begin));
     };
     first_ = node_at(lowest_place_);
-    last_ = std::max(first_, node_at(highest_place_ + 1));
+    last_ = (std::max)(first_, node_at(highest_place_ + 1));
     const std::int64_t from = place_of(first_), to = place_of(last_);
     if (kernels_.empty()) kernels_end_ = from;
     for (; kernels_end_ < to; ++kernels_end_) {

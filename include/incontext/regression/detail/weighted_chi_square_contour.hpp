@@ -93,7 +93,7 @@ class WeightedChiSquareContour {
     for (Eigen::Index j = 0; j < w.size(); ++j) {
       const T pulled = m(j) / q;
       if (!(apart * w(j) < c) || !(T(1.0) < pulled * pulled * c * w(j))) continue;
-      c = std::min(c, std::max(T(apart * w(j)), T(T(1.0) / (pulled * pulled * w(j)))));
+      c = (std::min)(c, (std::max)(T(apart * w(j)), T(T(1.0) / (pulled * pulled * w(j)))));
     }
     return c;
   }

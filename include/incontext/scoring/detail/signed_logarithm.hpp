@@ -107,10 +107,10 @@ struct SignedLogarithmBySteepness {
   T reference;
   INCONTEXT_HD Pack<T> operator()(const Pack<T>& z, const Pack<T>&) const {
     const auto below = z < pack_of(T(0));
-    const Pack<T> far = pack_of(knee) / ((below ? -z : z) + knee);
-    const T near = knee / (knee + math::magnitude(reference));
-    const Pack<T> same = (z - reference) * far * near;
-    const Pack<T> other = z * far - reference * near;
+    const Pack<T> far_factor = pack_of(knee) / ((below ? -z : z) + knee);
+    const T near_factor = knee / (knee + math::magnitude(reference));
+    const Pack<T> same = (z - reference) * far_factor * near_factor;
+    const Pack<T> other = z * far_factor - reference * near_factor;
     const Pack<T> when_below = reference < T(0) ? same : other, when_above = reference < T(0) ? other : same;
     return (below ? when_below : when_above) * rate;
   }
@@ -176,10 +176,10 @@ struct SignedLogarithm {
   }
   /// d phi / d (b / tau) = k z / (1 + |z| / c), as a difference.
   INCONTEXT_HD T difference_by_steepness(const T& z, const T& w) const {
-    const T far = knee / (knee + math::magnitude(z));
-    const T near = knee / (knee + math::magnitude(w));
-    if (same_sign(z, w)) return exponent * (z - w) * far * near;
-    return exponent * (z * far - w * near);
+    const T far_factor = knee / (knee + math::magnitude(z));
+    const T near_factor = knee / (knee + math::magnitude(w));
+    if (same_sign(z, w)) return exponent * (z - w) * far_factor * near_factor;
+    return exponent * (z * far_factor - w * near_factor);
   }
   INCONTEXT_HD T difference_by(parameter::Exponent, const T& z, const T& w) const {
     return difference(z, w) / exponent;

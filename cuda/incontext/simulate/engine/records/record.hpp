@@ -55,9 +55,9 @@ struct SimulationIdentity {
   /// The first chunks, on which all processes that share a simulation must agree: the pilot, from which the number of
   /// trials follows, or else the first chunk, by which the parameters are checked; all of a simulation in full.
   [[nodiscard]] std::int64_t common_chunks() const {
-    if (in_full) return std::numeric_limits<std::int64_t>::max();
+    if (in_full) return (std::numeric_limits<std::int64_t>::max)();
     if (relative_error == 0) return 1;
-    return trials > 0 ? std::min(pilot_chunks, chunks_of(trials)) : pilot_chunks;
+    return trials > 0 ? (std::min)(pilot_chunks, chunks_of(trials)) : pilot_chunks;
   }
 };
 
@@ -136,7 +136,7 @@ class OrderedRecord final : public Record {
  public:
   void begin(const SimulationIdentity& identity) override { trees_.resize(static_cast<std::size_t>(identity.outputs)); }
 
-  ChunkRange next(std::int64_t end, std::int64_t most) override { return {done_, std::min(most, end - done_)}; }
+  ChunkRange next(std::int64_t end, std::int64_t most) override { return {done_, (std::min)(most, end - done_)}; }
 
   void add(const ChunkRange& range, const std::vector<statistics::Moments>& moments) override {
     for (std::size_t i = 0; i < moments.size(); ++i) trees_[i % trees_.size()].push(moments[i]);

@@ -53,10 +53,10 @@ class SharedRecord final : public Record {
       const double fitting = chunks_per_second_ * shared_block_seconds;
       take_up(ask(finished({.request = RunRequest::next,
                             .end = end,
-                            .most = std::max(most, static_cast<std::int64_t>(fitting))}))
+                            .most = (std::max)(most, static_cast<std::int64_t>(fitting))}))
                   .range);
     }
-    return {block_.first, std::min(block_.count, most)};
+    return {block_.first, (std::min)(block_.count, most)};
   }
 
   void add(const ChunkRange& range, const std::vector<statistics::Moments>& moments) override {
@@ -65,7 +65,7 @@ class SharedRecord final : public Record {
     } else {
       for (std::size_t i = 0; i < moments.size(); ++i) trees_[i % trees_.size()].push(moments[i]);
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
-      chunks_per_second_ = static_cast<double>(trees_.front().size()) / std::max(seconds.count(), 1e-9);
+      chunks_per_second_ = static_cast<double>(trees_.front().size()) / (std::max)(seconds.count(), 1e-9);
     }
     block_ = {range.end(), block_.count - range.count};
   }

@@ -169,9 +169,9 @@ class SharedRun {
     };
     for (const KnownChunks& piece : current().known) {
       if (piece.first() >= end) break;
-      known_ += std::min(piece.end(), end) - piece.first();
+      known_ += (std::min)(piece.end(), end) - piece.first();
       list_until(piece.first());
-      planned_ = std::max(planned_, std::min(piece.end(), end));
+      planned_ = (std::max)(planned_, (std::min)(piece.end(), end));
     }
     list_until(end);
   }
@@ -183,10 +183,10 @@ class SharedRun {
     if (!own.is_checked) return {0, 1};
     if (to_lend_.empty()) return {};
     ChunkRange& from = to_lend_.front();
-    const std::int64_t fair = std::max<std::int64_t>(unlent_ / (2 * remaining_), 1);
-    const std::int64_t count = std::min({from.count, std::max<std::int64_t>(most, 1), fair});
+    const std::int64_t fair = (std::max<std::int64_t>)(unlent_ / (2 * remaining_), 1);
+    const std::int64_t count = (std::min)({from.count, (std::max<std::int64_t>)(most, 1), fair});
     const auto node = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(count)));
-    const std::int64_t end = std::max((from.first + count) / node * node, from.first + 1);
+    const std::int64_t end = (std::max)((from.first + count) / node * node, from.first + 1);
     const ChunkRange block{from.first, end - from.first};
     from = {end, from.count - block.count};
     unlent_ -= block.count;

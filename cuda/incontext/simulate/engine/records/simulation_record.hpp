@@ -90,7 +90,7 @@ class SimulationRecord final : public Record {
     if (!is_checked_) return {0, 1};
     for (const ChunkRange& own : own_ranges(end)) {
       const ChunkRange found = first_missing(own);
-      if (found.count > 0) return {found.first, std::min(found.count, most)};
+      if (found.count > 0) return {found.first, (std::min)(found.count, most)};
     }
     return {};
   }
@@ -122,7 +122,8 @@ class SimulationRecord final : public Record {
     for (ChunkRange own : own_ranges(end)) {
       missing += own.count;
       for (const KnownChunks& piece : current().known) {
-        missing -= std::max<std::int64_t>(std::min(piece.end(), own.end()) - std::max(piece.first(), own.first), 0);
+        missing -=
+            (std::max<std::int64_t>)((std::min)(piece.end(), own.end()) - (std::max)(piece.first(), own.first), 0);
       }
     }
     return is_checked_ ? missing : missing + 1;  // the first chunk, whose bits are to be compared
@@ -192,7 +193,7 @@ class SimulationRecord final : public Record {
   [[nodiscard]] ChunkRange first_missing(ChunkRange range) const {
     for (const KnownChunks& piece : current().known) {
       if (piece.end() <= range.first) continue;
-      if (piece.first() > range.first) return {range.first, std::min(piece.first(), range.end()) - range.first};
+      if (piece.first() > range.first) return {range.first, (std::min)(piece.first(), range.end()) - range.first};
       range = {piece.end(), range.end() - piece.end()};
     }
     return range;
