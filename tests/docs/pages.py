@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """pages.py ROOT: what the pages and the blocks of the headers name is there, and what they quote is what is compiled.
 
-  * README has at most 110 lines, and its two commands are those that .ci/run begins with. The version that README,
+  * README has at most 110 lines, and its two commands are those that .ci/run begins with. Its line of g++, and that of
+    docs/install.md, have the flags of the simulate targets. The version that README,
     CITATION.cff, CHANGELOG and the recipes of packaging/ name is CMakeLists.txt's.
   * A relative link of a page leads to a file or folder of the tree and, after a #, to a heading of that page.
   * Every page of docs/ can be reached from docs/index.md.
@@ -127,6 +128,14 @@ def check_readme():
         breach("README.md", f"its two commands are {typed}, those that .ci/run begins with {run[:2]}")
 
 
+def check_compilations():
+    flags = re.findall(r"COMPILE_LANG_AND_ID:CXX,[^>]*>:(\S+)>", Path("cmake/IncontextSimulate.cmake").read_text())
+    for page in ("README.md", "docs/install.md"):
+        lines = re.findall(r"g\+\+ -[^`\n]*/?cuda [^`\n]*", Path(page).read_text().replace("\\\n", " "))
+        if not flags or not lines or any(flag not in line.split() for line in lines for flag in flags):
+            breach(page, f"a line of g++ for simulations lacks one of {flags}, which CMake's targets have: {lines}")
+
+
 def check_version():
     version = re.search(r"project\(incontext VERSION ([\d.]+)", Path("CMakeLists.txt").read_text())[1]
     stated = {
@@ -166,6 +175,7 @@ def tracked_pages():
 
 
 check_readme()
+check_compilations()
 check_version()
 check_citations()
 check_links(tracked_pages())

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <incontext/scoring/feature_attention.hpp>
-#include <incontext/scoring/heat_schedule.hpp>
-#include <incontext/scoring/kernel_attention.hpp>
+#include <incontext/scoring.hpp>
 
 #include <limits>
 #include <utility>

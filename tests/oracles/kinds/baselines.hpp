@@ -1,12 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <incontext/baselines/flow_course.hpp>
-#include <incontext/baselines/pool_averages.hpp>
-#include <incontext/baselines/pool_posterior.hpp>
-#include <incontext/baselines/ridge_risk.hpp>
-#include <incontext/baselines/sgd_tasks.hpp>
-#include <incontext/baselines/task_pool.hpp>
+#include <incontext/baselines.hpp>
 
 #include "tests/oracles/kinds/fields.hpp"
 #include "tests/oracles/kinds/registry.hpp"

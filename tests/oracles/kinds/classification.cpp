@@ -2,21 +2,7 @@
 
 #include <Eigen/Core>
 #include <cmath>
-#include <incontext/classification/circle_cells.hpp>
-#include <incontext/classification/context_attention.hpp>
-#include <incontext/classification/context_constructions.hpp>
-#include <incontext/classification/context_descent.hpp>
-#include <incontext/classification/hemisphere_contrast.hpp>
-#include <incontext/classification/inverse_partition_function.hpp>
-#include <incontext/classification/kernel_mean.hpp>
-#include <incontext/classification/largest_weight.hpp>
-#include <incontext/classification/partition_function.hpp>
-#include <incontext/classification/sparse_neighborhood.hpp>
-#include <incontext/classification/sphere_constants.hpp>
-#include <incontext/classification/two_class_layer.hpp>
-#include <incontext/classification/two_class_logits.hpp>
-#include <incontext/classification/two_class_risk.hpp>
-#include <incontext/classification/two_class_softmax.hpp>
+#include <incontext/classification.hpp>
 #include <map>
 #include <span>
 #include <string>

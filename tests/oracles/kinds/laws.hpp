@@ -1,18 +1,7 @@
 #pragma once
 
 #include <cmath>
-#include <incontext/laws/fading.hpp>
-#include <incontext/laws/fading_grid.hpp>
-#include <incontext/laws/fading_thresholds.hpp>
-#include <incontext/laws/gaussian_asymptotics.hpp>
-#include <incontext/laws/gaussian_maximum.hpp>
-#include <incontext/laws/gaussian_needle.hpp>
-#include <incontext/laws/gaussian_row.hpp>
-#include <incontext/laws/gradient_sizes.hpp>
-#include <incontext/laws/poisson_dirichlet.hpp>
-#include <incontext/laws/retrieval.hpp>
-#include <incontext/laws/ssa_row.hpp>
-#include <incontext/laws/two_level_jacobian.hpp>
+#include <incontext/laws.hpp>
 
 #include "tests/oracles/kinds/fields.hpp"
 #include "tests/oracles/kinds/registry.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "examples/support/closed_forms.hpp"
+#include <incontext/regression.hpp>
 #include "tests/oracles/kinds/fields.hpp"
 #include "tests/oracles/kinds/registry.hpp"
 

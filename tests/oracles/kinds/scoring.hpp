@@ -1,25 +1,7 @@
 #pragma once
 
-#include <incontext/laws/fading_thresholds.hpp>
-#include <incontext/laws/gaussian_row.hpp>
-#include <incontext/scoring/approximate_softmax.hpp>
-#include <incontext/scoring/approximate_softmax_error.hpp>
-#include <incontext/scoring/approximate_softmax_error_bounds.hpp>
-#include <incontext/scoring/approximate_softmax_expected_error.hpp>
-#include <incontext/scoring/entmax.hpp>
-#include <incontext/scoring/hardmax.hpp>
-#include <incontext/scoring/jacobian_norms.hpp>
-#include <incontext/scoring/jacobian_spectral_norm.hpp>
-#include <incontext/scoring/normalized_sa_softmax.hpp>
-#include <incontext/scoring/normsoftmax.hpp>
-#include <incontext/scoring/normsoftmax_divisor.hpp>
-#include <incontext/scoring/ratio_score.hpp>
-#include <incontext/scoring/sa_softmax.hpp>
-#include <incontext/scoring/softmax.hpp>
-#include <incontext/scoring/ssa.hpp>
-#include <incontext/scoring/ssa_limits.hpp>
-#include <incontext/scoring/ssmax.hpp>
-#include <incontext/scoring/summary.hpp>
+#include <incontext/laws.hpp>
+#include <incontext/scoring.hpp>
 
 #include <cmath>
 

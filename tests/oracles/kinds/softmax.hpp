@@ -1,11 +1,8 @@
 #pragma once
 
-#include <incontext/laws/row_moments.hpp>
-#include <incontext/regression/softmax_error_isotropic.hpp>
-#include <incontext/regression/softmax_second_order.hpp>
-#include <incontext/scoring/softmax.hpp>
-#include <incontext/scoring/ssa.hpp>
-#include <incontext/scoring/ssmax.hpp>
+#include <incontext/laws.hpp>
+#include <incontext/regression.hpp>
+#include <incontext/scoring.hpp>
 
 #include "tests/oracles/kinds/fields.hpp"
 #include "tests/oracles/kinds/registry.hpp"

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <incontext/calibration/named_rules.hpp>
-#include <incontext/calibration/temperature_rules.hpp>
-#include <incontext/scoring/softmax.hpp>
-#include <incontext/scoring/ssmax.hpp>
-#include <incontext/scoring/summary.hpp>
+#include <incontext/calibration.hpp>
+#include <incontext/scoring.hpp>
 
 #include "tests/oracles/kinds/fields.hpp"
 #include "tests/oracles/kinds/registry.hpp"

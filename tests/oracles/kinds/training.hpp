@@ -1,15 +1,8 @@
 #pragma once
 
 #include <cstdlib>
-#include <incontext/scoring/approximate_softmax.hpp>
-#include <incontext/scoring/normsoftmax.hpp>
-#include <incontext/scoring/softmax.hpp>
-#include <incontext/scoring/ssa.hpp>
-#include <incontext/scoring/ssmax.hpp>
-#include <incontext/training/affine_task.hpp>
-#include <incontext/training/layer_gradients.hpp>
-#include <incontext/training/quantifier_task.hpp>
-#include <incontext/training/reasoning_task.hpp>
+#include <incontext/scoring.hpp>
+#include <incontext/training.hpp>
 #include <string>
 
 #include "examples/support/text.hpp"
