@@ -12,7 +12,7 @@ from pathlib import Path
 import mpmath as mp
 
 ORACLES = Path(__file__).resolve().parents[1]
-DIGITS = 25  # of a number that is written
+DIGITS = 30  # of a number that is written
 
 mp.mp.dps = 50
 
