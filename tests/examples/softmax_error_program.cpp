@@ -154,6 +154,24 @@ TEST_CASE("incontext softmax-error: SSMax at its best scale is softmax at its be
   CHECK(std::abs(optima[0]["optimal"].get<double>() * optima[1]["optimal"].get<double>() * std::log(50.0) - 1) < 1e-9);
 }
 
+TEST_CASE("an error that falls to the end of the search is shown as such, and not simulated",
+          "[programs][softmax-error]") {
+  // d = 20, l = 100: SSA with a larger base always errs less
+  const Finished finished =
+      run_program("softmax-error", {"--vary", "map", "--exponents", "1.5,3", "--trials", "4096", "--format", "json"});
+  CHECK(finished.exit_code == 0);
+  const Json report = Json::parse(finished.output);
+  const Json& optima = report["tables"][1];
+  int edges = 0;
+  for (const Json& row : optima["rows"]) edges += row["optimal"] == "edge of the search" ? 1 : 0;
+  CHECK(edges == 2);
+  CHECK(optima["notes"].dump() == part("the highest value that was searched"));
+  for (const Json& row : report["tables"][0]["rows"]) {
+    CHECK_FALSE(row["attention"].get<std::string>().ends_with("b*"));
+    CHECK(row["theory"].is_number());
+  }
+}
+
 TEST_CASE("incontext softmax-error: every option of the law counts", "[programs]") {
   const std::vector<std::string> small{"--dimension", "2", "--context-length", "6", "--temperatures", "1.6"};
   const auto with = [&](std::vector<std::string> more) {
