@@ -21,8 +21,11 @@ configures("an unknown component" "component nonsense needs another name" "${_fi
 configures("no CUDA" "component cuda needs the CUDA toolkit, and the language CUDA" "${_find} cuda)")
 configures("no TBB" "component tbb needs TBB" "${_find} tbb)" -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON)
 configures("no Thrust" "component cpp needs Thrust" "${_find})" -DCMAKE_DISABLE_FIND_PACKAGE_Thrust=ON)
-configures("no OpenMP" "incontext needs OpenMP 4.5 or newer: install lib" "add_subdirectory(\"${INCONTEXT}\" incontext)"
-           -DINCONTEXT_BUILD_PROGRAMS=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON)
+set(_folder "add_subdirectory(\"${INCONTEXT}\" incontext)" -DINCONTEXT_BUILD_PROGRAMS=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON)
+configures("no OpenMP" "incontext needs OpenMP 4.5 or newer: install lib" ${_folder})
+if(CLANG)
+  configures("no OpenMP of clang" "install libomp-" ${_folder} "-DCMAKE_CXX_COMPILER=${CLANG}")
+endif()
 
 # ranges of versions; the project's own list of modules
 string(REGEX REPLACE "^([0-9]+)\\.([0-9]+).*" "\\1" _major "${VERSION}")
