@@ -48,6 +48,7 @@ class Entry:
     header: str
     text: str
     is_function: bool
+    subject: str = ""  # the type of the first parameter of a function
     parameters: list[tuple[str, str]] = field(default_factory=list)  # name, default or ""
     members: list[tuple[str, str]] = field(default_factory=list)  # name, its comment
 
@@ -113,7 +114,10 @@ def parse(path: pathlib.Path, room: str, root: pathlib.Path) -> list[Entry]:
         while position < len(lines) and lines[position].strip():
             declaration += lines[position] + "\n"
             position += 1
-            if re.search(r"[;{]\s*(//.*)?$", lines[position - 1]):
+            if re.match(r"  requires .*\{$", lines[position - 1]):  # as long as its own braces
+                while not lines[position - 1].startswith("  }"):
+                    position += 1
+            elif re.search(r"[;{]\s*(//.*)?$", lines[position - 1]):
                 break
         # a template head or a requires clause is not the declaration
         plain = re.sub(r"^template <.*?>\n(?=\S)", "", declaration, count=1, flags=re.S)
@@ -130,10 +134,11 @@ def parse(path: pathlib.Path, room: str, root: pathlib.Path) -> list[Entry]:
                 body.append(lines[position])
                 position += 1
             name = match.group("type")
-            entries.append(Entry(f"{room}::{name}", header, text, False, [], members_of(body)))
+            entries.append(Entry(f"{room}::{name}", header, text, False, members=members_of(body)))
         else:
             parameters = split_parameters(balanced(match.group("parameters")))
-            entries.append(Entry(f"{room}::{match.group('function')}", header, text, True, parameters))
+            subject = re.match(r"const (\w+)", match.group("parameters").strip())
+            entries.append(Entry(f"{room}::{match.group('function')}", header, text, True, subject[1] if subject else "", parameters))
         position = max(position, begin + 1)
     return entries
 
@@ -150,14 +155,33 @@ def entries(root: pathlib.Path) -> dict[str, list[Entry]]:
     return found
 
 
-def examples(root: pathlib.Path) -> dict[str, str]:
-    """The examples of examples.txt by C++ name."""
-    found: dict[str, str] = {}
-    for block in re.split(r"^\[([\w:]+)\]\n", (root / "python/examples.txt").read_text(), flags=re.M)[1:]:
-        if re.fullmatch(r"[\w:]+", block):
-            name = block
-        else:
-            found[name] = block.strip()
+@dataclass
+class Shown:
+    """What examples.txt has on one name, beside the text of the headers."""
+
+    of: str = ""  # the C++ name that has the text, where it is another
+    lead: str = ""  # a first sentence
+    example: str = ""
+    formulas: list[tuple[str, str]] = field(default_factory=list)  # of the result, or "" for itself; in NumPy
+    draws: str = ""  # how tests/python/test_formulas.py draws the arguments
+
+    def text(self) -> str:
+        lines = [f"    {left or 'result'} = {right}" for left, right in self.formulas]
+        return "In NumPy:\n\n" + "\n".join(lines) if lines else ""
+
+
+def shown(root: pathlib.Path) -> dict[str, Shown]:
+    """The blocks of examples.txt by C++ name."""
+    found: dict[str, Shown] = {}
+    blocks = re.split(r"^\[([\w:]+)(?: of (\w+))?\]\n", (root / "python/examples.txt").read_text(), flags=re.M)
+    for name, of, block in zip(blocks[1::3], blocks[2::3], blocks[3::3]):
+        lines = re.sub(r"(?<=\n)([=~] .*(?:\n  .*)+)", lambda line: re.sub(r"\n +", " ", line[1]), "\n" + block).split("\n")
+        rest = [line for line in lines if not line.startswith(("= ", "~ "))]
+        lead, _, example = "\n".join(rest).strip().partition(">>> ")
+        formulas = [line[2:].rpartition(" = ")[::2] for line in lines if line.startswith("= ")]
+        draws = "".join(line[2:] for line in lines if line.startswith("~ "))
+        found[name] = Shown(name.partition("::")[0] + "::" + (of or name.partition("::")[2]), lead.strip(),
+                            example and ">>> " + example, formulas, draws)
     return found
 
 
@@ -172,6 +196,8 @@ IN_PYTHON = {
     "numerics::QuadratureError": "laws.QuadratureError",
     "`convention` says": "`query` and `offset` say",
     "`convention` is that of": "`query` and `offset` are those of",
+    "`tolerance` is the relative error at which the quadrature ends.\n\n": "",
+    " stays above `tolerance`": " stays above its tolerance",
 }
 
 
@@ -192,24 +218,31 @@ def readable(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
-def documentation(overloads: list[Entry], example: str) -> str:
-    """What Python shows for one name: every overload's text once, members, an example."""
-    parts: list[str] = []
-    for entry in overloads:
-        if readable(entry.text) not in parts:
-            parts.append(readable(entry.text))
-        noted = [f"  {name}: {note}" for name, note in entry.members if note]
+# whose texts are those of a template of C++
+PER_MAP = {"softmax_of": "Softmax, SSMax, SSA, Elementwise", "entmax": "Entmax, Sparsemax"}
+
+
+def documentation(overloads: list[Entry], own: Shown) -> str:
+    """What Python shows for one name: every overload's text once, members, formulas in NumPy, an example."""
+    parts: list[str] = [own.lead] if own.lead else []
+    is_per_map = len({entry.subject for entry in overloads if "/scoring/" in entry.header}) > 3
+    for entry in sorted(overloads, key=lambda entry: is_per_map and "/checked.hpp" not in entry.header):
+        text = readable(entry.text)
+        if is_per_map and "/checked.hpp" not in entry.header:
+            text = f"{PER_MAP.get(pathlib.Path(entry.header).stem, entry.subject)}: {text}"
+        if text not in parts:
+            parts.append(text)
+        noted = [f"  {name}: {note}" for name, note in entry.members if note and not name.endswith("_")]
         if noted:
             parts.append("Members\n" + "\n".join(noted))
-    if example:
-        parts.append(example)
-    return "\n\n".join(parts)
+    return "\n\n".join(filter(None, [*parts, own.text(), own.example]))
 
 
 def texts(root: pathlib.Path) -> dict[str, str]:
-    """The documentation of every name."""
-    shown = examples(root)
-    return {name: documentation(overloads, shown.get(name, "")) for name, overloads in entries(root).items()}
+    """The documentation of every name of the headers, and of those that share a text."""
+    found, own = entries(root), shown(root)
+    every = {name: Shown(of=name) for name in found} | {name: one for name, one in own.items() if one.of in found}
+    return {name: documentation(found[one.of], one) for name, one in every.items()}
 
 
 def main() -> None:

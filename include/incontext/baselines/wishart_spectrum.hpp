@@ -39,7 +39,7 @@ namespace incontext::baselines {
 /// Units     of G^T G: squared entries.
 /// Domain    0 <= examples <= 1e6, 1 <= dimension <= 1e6, min(examples, dimension) <= 1e4; f analytic for Re x > 0,
 ///           with its singularities at negative x or, at x = 0, integrable against x^((a - 1) / 2).
-/// Limits    examples = 0: no nodes, and `zeros` is the dimension.
+/// Limits    examples = 0: no nodes: all eigenvalues are 0.
 /// Errors    std::invalid_argument outside.
 /// Accuracy  means of 1, x, x^2, x^3 and 1/x: 5e-15 for min(examples, dimension) <= 100, 1e-12 to 1000; not tested
 ///           beyond (tests/baselines/wishart_spectrum.cpp).

@@ -21,7 +21,7 @@ struct HeadLimits {
   double gap;
   double needle_weight;          ///< at the trained length
   double critical_length;        ///< the longest row in which the needle has half of the weight
-  double distinguishing_length;  ///< the longest row in which it is the highest score more often than not
+  double distinguishing_length;  ///< the longest row, of whole length, in which it is highest more often than not
 };
 
 /// The lengths at which a head of this score standard deviation freezes, fades, and stops distinguishing a needle.

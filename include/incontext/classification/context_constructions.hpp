@@ -143,7 +143,7 @@ ContextWeights<T> softmax_construction(std::int64_t dimension, std::int64_t clas
 /// leave out the gradient's term 1/k, because softmax does not depend on it; with this function the logits are those of
 /// the gradient step too.
 ///
-/// \f[ W_P \to I_y \left(I - \tfrac1k 1 1^T\right) W_P,\qquad
+/// \f[ W_P \to \left(I - \tfrac1k 1_y 1_y^T\right) W_P,\quad 1_y = (0; 1),\qquad
 ///     W_1 = \frac{\eta}{n} \sum_j \left(y_j - \tfrac1k 1\right) x_j^T \f]
 ///
 /// Source    arXiv 2510.10425, App. D: the gradient's 1/k.

@@ -42,7 +42,7 @@ struct GradientSizes {
 /// Source    derived: docs/theory/laws.md#sizes-of-gradients; arXiv 2310.12956, Fig. 5 is the small-ViT case.
 /// Units     row: gaussian_row(n, score_stddev); score_stddev = x.
 /// Domain    score_stddev >= 0, dimension >= 1.
-/// Limits    x << sqrt(d/n): R = x sqrt(n/d) sqrt(1 + d/n); above, while x^2 << log n: R = 1.
+/// Limits    x << sqrt(d/n): R = x sqrt(n/d) sqrt(1 + d/n) sqrt(1 - 1/n); above, while x^2 << log n: R = 1.
 /// Errors    std::domain_error for score_stddev or dimension outside the domain.
 /// Accuracy  1e-11 relative: tests/laws/gradient_sizes.cpp.
 template <Real T>

@@ -17,7 +17,7 @@ namespace incontext::regression {
 /// No array of d^3 or d^4 numbers is formed: F(B) and t(B) cost O(n d^2).
 ///
 /// Source    derived: docs/theory/regression.md#any-inputs.
-/// Shapes    (rows: n x d) -> mean: d; covariance, fourth_moment(d x d): d x d; third_moment(d x d): d
+/// Shapes    (rows: n x d) -> mean: d; covariance, F(B): d x d; t(B): d
 /// Units     the columns' own.
 /// Domain    n >= 2, d >= 1, finite; the covariance may be singular.
 /// Errors    std::invalid_argument for fewer rows or columns; std::domain_error naming the entry that is not finite.

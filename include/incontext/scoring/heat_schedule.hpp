@@ -60,8 +60,8 @@ INCONTEXT_HD T positive_or_nan(const T& x) {
 /// \f[ \frac1{\tau(t)} = \frac1{\tau_1} + \Bigl(\frac1{\tau_0} - \frac1{\tau_1}\Bigr) \frac{1 + \cos(\pi t/H)}{2},
 ///     \quad t < H = \lfloor E/2 \rfloor; \qquad \tau(t) = \tau_1, \quad t \ge H \f]
 ///
-/// Likewise for the other shapes: linear_inverse moves 1 / tau linearly over t / (E - 1), half_linear moves tau
-/// linearly over t / H.
+/// This is half_cosine_inverse; full_cosine_inverse has E - 1 in the place of H. Likewise linear_inverse moves 1 / tau
+/// linearly over t / (E - 1), half_linear moves tau linearly over t / H, and constant stays at tau_0.
 ///
 /// Source    arXiv 2310.12956 sec. 3 and its public code (half cosine in 1 / tau); linear tau is what the text says.
 /// Units     temperatures in units of the scores; epochs from 0.
