@@ -3,7 +3,8 @@
     headers.py ROOT OUTPUT    writes the C++ table of documentation texts
 
 The headers are the only place where a result is documented. The package shows their text with its formulas, and the
-examples of python/examples.txt below it.
+blocks of python/examples.txt below it. A block is [room::name], or [room::name of Other] for a name that shares the text
+of another, then a first sentence, an example, lines "= formula" in NumPy, and a line "~ name: draws; ... within tolerance".
 """
 from __future__ import annotations
 
@@ -162,11 +163,11 @@ class Shown:
     of: str = ""  # the C++ name that has the text, where it is another
     lead: str = ""  # a first sentence
     example: str = ""
-    formulas: list[tuple[str, str]] = field(default_factory=list)  # of the result, or "" for itself; in NumPy
+    formulas: list[tuple[str, str]] = field(default_factory=list)  # a definition or part of the result; its NumPy
     draws: str = ""  # how tests/python/test_formulas.py draws the arguments
 
     def text(self) -> str:
-        lines = [f"    {left or 'result'} = {right}" for left, right in self.formulas]
+        lines = [f"    {'it' if left[:1] in ('', '.', '(', '[') else ''}{left} = {right}" for left, right in self.formulas]
         return "In NumPy:\n\n" + "\n".join(lines) if lines else ""
 
 
@@ -227,9 +228,11 @@ def documentation(overloads: list[Entry], own: Shown) -> str:
     parts: list[str] = [own.lead] if own.lead else []
     is_per_map = len({entry.subject for entry in overloads if "/scoring/" in entry.header}) > 3
     for entry in sorted(overloads, key=lambda entry: is_per_map and "/checked.hpp" not in entry.header):
-        text = readable(entry.text)
-        if is_per_map and "/checked.hpp" not in entry.header:
-            text = f"{PER_MAP.get(pathlib.Path(entry.header).stem, entry.subject)}: {text}"
+        stem, text = pathlib.Path(entry.header).stem, readable(entry.text)
+        if is_per_map and stem in ("hybrid_heads", "kernel_attention"):  # no Map of Python
+            continue
+        if is_per_map and stem != "checked":
+            text = f"{PER_MAP.get(stem, entry.subject)}: {text}"
         if text not in parts:
             parts.append(text)
         noted = [f"  {name}: {note}" for name, note in entry.members if note and not name.endswith("_")]

@@ -107,9 +107,12 @@ class Record:
         fields = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=cls.__annotations__[name],
                                     default=getattr(cls, name, inspect.Parameter.empty)) for name in own]
         cls.__signature__ = inspect.Signature(inherited + fields)
+        room = cls.__module__.rsplit(".", 1)[-1]
+        text, formulas = _core.docstring(cpp or f"{room}::{cls.__name__}"), "\n\nIn NumPy:\n"
         if cls.__doc__ is None:
-            room = cls.__module__.rsplit(".", 1)[-1]
-            cls.__doc__ = _core.docstring(cpp or f"{room}::{cls.__name__}") or f"A C++ struct of incontext::{room}."
+            cls.__doc__ = text or f"A C++ struct of incontext::{room}."
+        elif formulas in text:
+            cls.__doc__ = inspect.cleandoc(cls.__doc__) + formulas + text.partition(formulas)[2]
 
     def __init__(self, *values: Any, **named: Any) -> None:
         cls = type(self)

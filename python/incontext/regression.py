@@ -29,11 +29,6 @@ class ErrorConvention(Record):
 
 
 class InverseTemperatureParabola(Record):
-    """An exact error as a function of the temperature: constant + linear / temperature + quadratic / temperature^2.
-
-    Call it with a temperature or an array of them. It is NaN where a temperature is not positive, as in C++.
-    """
-
     constant: Any
     linear: Any
     quadratic: Any

@@ -201,7 +201,10 @@ class NormalizedSaSoftmax(Map):
 
 
 class RatioScore(Map):
-    """A function of each score over a sum: `function` is "average", "tanh", "relu" or "square"."""
+    """A function f of each score over a normalizer: f(z) is 1 for "average", tanh z, max(z, 0) for "relu", z^2 for "square".
+
+    The normalizer is the number of scores by default, and 1, the sum of f or that of |f| for the other choices.
+    """
 
     function: str
     normalization: ScoreNormalization = ScoreNormalization.context_length

@@ -81,26 +81,22 @@ void bind_sgd(Room& room) {
   const auto dimension = number("dimension"), length = number("context_length");
   const auto noise = number("noise_variance"), prior = number("task_variance"), batch = number("batch", 1);
   using Sgd = baselines::OnePassSgd<D>;
-  room.form(
-      "one_pass_sgd",
-      [](I d, I l, D n, D t, I steps, D rate, I b) {
-        const Sgd sgd({d, l, Task{n, t}, b});
-        return sgd.risk(sgd.after(steps, rate));
-      },
-      {dimension, length, noise, prior, number("steps"), number("learning_rate"), batch}, nullptr, "OnePassSgd");
-  room.form(
-      "largest_stable_rate",
-      [](I d, I l, D n, D t, I b) {
-        return Sgd({d, l, Task{n, t}, b}).largest_stable_rate();
-      },
-      {dimension, length, noise, prior, batch}, nullptr, "OnePassSgd");
-  room.form(
-      "tail_average_risk",
-      [](I d, I l, D n, D t, I steps, I tail, D rate, I b) {
-        return Sgd({d, l, Task{n, t}, b}).tail_average_risk(steps, tail, rate);
-      },
-      {dimension, length, noise, prior, number("steps"), number("tail"), number("learning_rate"), batch}, nullptr,
-      "OnePassSgd");
+  room.form("one_pass_sgd",
+            [](I d, I l, D n, D t, I steps, D rate, I b) {
+              const Sgd sgd({d, l, Task{n, t}, b});
+              return sgd.risk(sgd.after(steps, rate));
+            },
+            {dimension, length, noise, prior, number("steps"), number("learning_rate"), batch});
+  room.form("largest_stable_rate",
+            [](I d, I l, D n, D t, I b) {
+              return Sgd({d, l, Task{n, t}, b}).largest_stable_rate();
+            },
+            {dimension, length, noise, prior, batch});
+  room.form("tail_average_risk",
+            [](I d, I l, D n, D t, I steps, I tail, D rate, I b) {
+              return Sgd({d, l, Task{n, t}, b}).tail_average_risk(steps, tail, rate);
+            },
+            {dimension, length, noise, prior, number("steps"), number("tail"), number("learning_rate"), batch});
   room.form(
       "best_constant_rate",
       [](I d, I l, D n, D t, I steps, I b) {
@@ -121,31 +117,28 @@ void bind_sgd(Room& room) {
         return sgd.risk(sgd.after(steps, rate));
       },
       nb::arg("input_variances"), nb::arg("task_variances"), nb::arg("noise_variance"), nb::arg("context_length"),
-      nb::arg("steps"), nb::arg("learning_rate"), nb::arg("batch") = 1, room.docs("DiagonalSgd"));
+      nb::arg("steps"), nb::arg("learning_rate"), nb::arg("batch") = 1, room.docs("diagonal_sgd"));
 }
 
 void bind_flow(Room& room) {
   const auto dimension = number("dimension"), length = number("context_length");
   const auto noise = number("noise_variance"), prior = number("task_variance"), start = number("start");
   using Course = baselines::FlowCourse<D>;
-  room.form(
-      "flow_risk",
-      [](I d, I l, D n, D t, D s, D time) {
-        return Course({d, l, Task{n, t}, s}).risk(time);
-      },
-      {dimension, length, noise, prior, start, number("time")}, nullptr, "FlowCourse");
-  room.form(
-      "flow_gain",
-      [](I d, I l, D n, D t, D s, D time) {
-        return Course({d, l, Task{n, t}, s}).gain(time);
-      },
-      {dimension, length, noise, prior, start, number("time")}, nullptr, "FlowCourse");
-  room.form(
-      "flow_half_time",
-      [](I d, I l, D n, D t, D s) {
-        return Course({d, l, Task{n, t}, s}).half_time();
-      },
-      {dimension, length, noise, prior, start}, nullptr, "FlowCourse");
+  room.form("flow_risk",
+            [](I d, I l, D n, D t, D s, D time) {
+              return Course({d, l, Task{n, t}, s}).risk(time);
+            },
+            {dimension, length, noise, prior, start, number("time")});
+  room.form("flow_gain",
+            [](I d, I l, D n, D t, D s, D time) {
+              return Course({d, l, Task{n, t}, s}).gain(time);
+            },
+            {dimension, length, noise, prior, start, number("time")});
+  room.form("flow_half_time",
+            [](I d, I l, D n, D t, D s) {
+              return Course({d, l, Task{n, t}, s}).half_time();
+            },
+            {dimension, length, noise, prior, start});
 }
 
 }  // namespace
@@ -183,7 +176,7 @@ void bind_baselines(nb::module_& core) {
         const Spectrum spectrum(examples, dimension);
         return std::pair(spectrum.nodes(), spectrum.weights());
       },
-      "examples"_a, "dimension"_a, room.docs("WishartSpectrum"));
+      "examples"_a, "dimension"_a, room.docs("wishart_spectrum"));
 }
 
 }  // namespace incontext::python

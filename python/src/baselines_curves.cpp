@@ -78,7 +78,7 @@ void bind_pools(Room& room) {
         const auto errors = baselines::TaskPool<D>(tasks.value, {noise_variance, task_variance}).errors(examples);
         return python_class("baselines.PoolErrors")(errors.seen, errors.fresh);
       },
-      "tasks"_a, "noise_variance"_a, "task_variance"_a, "examples"_a, room.docs("TaskPool"));
+      "tasks"_a, "noise_variance"_a, "task_variance"_a, "examples"_a, room.docs("pool_errors"));
   m.def(
       "drawn_pool",
       [](I tasks, I dimension, D task_variance, std::uint64_t seed, I pool, baselines::PoolLaw law) {

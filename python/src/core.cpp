@@ -241,14 +241,13 @@ std::string signature(const Form& form) {
 
 }  // namespace
 
-void Room::add(const char* name, const char* documented_as, const std::vector<Parameter>& parameters,
-               const Result& result, Evaluate function) {
+void Room::add(const char* name, const std::vector<Parameter>& parameters, const Result& result, Evaluate function) {
   static std::deque<std::string> texts;  // nanobind keeps the pointers
   const Form form{name, parameters, result, std::move(function)};
   texts.push_back(signature(form));
   module_.def(
       name, [form](const nb::args& arguments, const nb::kwargs& keywords) { return form(arguments, keywords); },
-      nb::sig(texts.back().c_str()), docs(documented_as));
+      nb::sig(texts.back().c_str()), docs(name));
 }
 
 }  // namespace incontext::python

@@ -188,22 +188,20 @@ class Room {
   /// Documentation of one of the room's names.
   const char* docs(const char* name) const { return docstring(name_ + "::" + name); }
 
-  /// Binds a function of numbers, which takes the numbers of its records one after the other. Its documentation is that
-  /// of the C++ name `documented_as`, where it is not its own.
+  /// Binds a function of numbers, which takes the numbers of its records one after the other.
   template <class Function>
   void form(const char* name, const Function& function, const std::vector<Parameter>& parameters,
-            const char* record = nullptr, const char* documented_as = nullptr) {
+            const char* record = nullptr) {
     using Signature = detail::Signature<Function>;
     const std::string where = name_ + "::" + name;
-    add(name, documented_as == nullptr ? name : documented_as, parameters,
-        result_of<typename Signature::result>(record), [where, function](const double* in, double* out) {
+    add(name, parameters, result_of<typename Signature::result>(record),
+        [where, function](const double* in, double* out) {
           write_numbers(Signature::call(where.c_str(), function, in), out);
         });
   }
 
  private:
-  void add(const char* name, const char* documented_as, const std::vector<Parameter>& parameters, const Result& result,
-           Evaluate function);
+  void add(const char* name, const std::vector<Parameter>& parameters, const Result& result, Evaluate function);
 
   std::string name_;
   nb::module_ module_;

@@ -9,6 +9,7 @@
   * The tests and pages that a header names are there. The `spec` of a case of the reference values is a section of docs/theory/.
   * README's first program is that of a consumer project; docs/torch.md's is another's; every program of tests/docs/ and of
     examples/first_steps/ and what it prints is quoted by a page; each room has a first program of 15 to 30 lines.
+  * The commands of recorded runs name a task and options of incontext train.
 
 No packaged checker of links reads the headings of Markdown or the comments of C++.
 """
@@ -169,6 +170,25 @@ def check_citations():
         breach("CITATION.cff", f"{len(wanted)} titles and addresses of papers, not 10")
 
 
+def check_recorded_commands():
+    """A run that is kept names a task and options that its command line still has."""
+    sources = "".join(path.read_text() for folder in ("train", "support") for path in Path("examples", folder).glob("*.cpp"))
+    known = set(re.findall(r'"(--[a-z-]+)', sources))
+    tasks = set(re.findall(r'"  incontext train (\w+)', sources))
+    commands = [(path, json.loads(path.read_text())["command"]) for path in Path("examples/verify/recorded").glob("*.json")]
+    for path in Path("bench/results").glob("trained-*"):
+        commands += [(path, command) for command in re.findall(r"incontext.train[^`\n]*", path.read_text())]
+    for path, command in commands:
+        words = command.split()
+        if words[:2] != ["incontext", "train"] or words[2] not in tasks:
+            breach(path, f"there is no such program: {command}")
+        for word in words:
+            if word.startswith("--") and word not in known:
+                breach(path, f"there is no option {word}: {command}")
+    if len(commands) < 30:
+        breach("examples/verify/recorded", f"{len(commands)} commands found, not 30")
+
+
 def tracked_pages():
     pages = [*Path(".").glob("*.md"), *Path("docs").rglob("*.md"), *Path("packaging").rglob("*.md")]
     return sorted(str(page) for page in pages)
@@ -182,5 +202,6 @@ check_links(tracked_pages())
 check_headers()
 check_reference_values()
 check_programs()
+check_recorded_commands()
 print("\n".join(breaches))
 sys.exit(f"{len(breaches)} breaches" if breaches else 0)

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 import headers  # noqa: E402
 
-SHOWN = headers.shown(ROOT)
+SHOWN, ENTRIES = headers.shown(ROOT), headers.entries(ROOT)
 ROOMS = ["apply", "baselines", "calibration", "classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
 DRAWS, TOLERANCE = 6, 1e-9
 depth = 0  # of integrals in integrals, whose nodes are one more axis each
@@ -217,3 +217,56 @@ def test_a_formula_is_the_function(name):
             if distance(left, numpy.asarray(right) * (1 + 10 * tolerance)) > tolerance:
                 seen.add(position)
     assert seen == {k for k, (left, _) in enumerate(SHOWN[name].formulas) if not is_definition(left)}
+
+
+# names whose formula has no expression of its own, and where it is compared
+EXCEPTIONS = {
+    "baselines::diagonal_sgd": "a recursion of d^2 numbers, against drawn steps: tests/baselines/diagonal_sgd.cpp",
+    "classification::adaptive_onset_ratio": "a limit of many means, against drawn points: tests/classification/adaptive_onset.cpp",
+    "classification::cell_ratios": "estimates of draws: tests/classification/cell_ratios.cpp",
+    "classification::circle_attention": "against drawn contexts: tests/classification/circle_attention.cpp",
+    "laws::BoundedScores": "an expansion, of which ssmax_bounded_threshold has the terms",
+    "laws::normsoftmax_gradient_sizes": "means over rows, against drawn layers: tests/laws/normsoftmax_gradient_sizes.cpp",
+    "regression::Attention": "the places of the layer's matrices",
+    "regression::LinearTask": "the law that data are drawn from",
+    "scoring::JacobianNorms": "the expressions are those of jacobian_norms",
+    "scoring::RowSummary": "the expressions are those of summary",
+    "simulate::bayes_ridge_risk": "an estimate, beside baselines.bayes_risk in its example",
+    "simulate::reduced_softmax_error": "an estimate, beside regression.softmax_error in its example",
+    "simulate::regression_error": "an estimate, beside regression.generalization_error in its example",
+    "statistics::Agreement": "the expressions are those of agree",
+    "statistics::Control": "a z as that of agree",
+    "training::GradientFlow": "a differential equation, which a step of training solves: tests/training/gradient_flow.cpp",
+    "training::gradient_descent": "a step, whose denominator is 1 up to rounding: tests/training/gradient_flow.cpp",
+}
+NAMES_OF_ROOMS = [f"{room}::{name}" for room in ROOMS for name in dir(getattr(incontext, room))]
+
+
+def test_a_name_whose_help_has_a_formula_has_an_expression():
+    has_formula = {name for name in NAMES_OF_ROOMS if "$$" in (target(name).__doc__ or "")}
+    assert len(has_formula) > 200
+    without = {name for name in has_formula if name not in SHOWN or not SHOWN[name].formulas}
+    assert without == EXCEPTIONS.keys()
+    for reason in EXCEPTIONS.values():
+        assert all((ROOT / file).exists() for file in re.findall(r"tests/\S+", reason)), reason
+
+
+def test_an_expression_is_in_the_help():
+    for name in (name for name, own in SHOWN.items() if own.formulas):
+        assert SHOWN[name].text() in target(name).__doc__, name
+
+
+@pytest.mark.parametrize("name", ["weights", "log_weights", "jvp", "vjp", "derivative"])
+def test_a_text_of_one_map_begins_with_its_name(name):
+    first, *rest = re.split(r"\n\n(?=[\w, ]+: [A-Z]\w+ )", getattr(incontext.scoring, name).__doc__)
+    maps = {word for text in rest for word in text.partition(":")[0].split(", ")}
+    assert "$$" not in first and maps <= {*dir(incontext.scoring)} and {"Softmax", "NormSoftmax"} <= maps
+
+
+def test_the_help_of_a_function_names_no_parameter_of_cpp_alone():
+    for name in NAMES_OF_ROOMS:
+        if isinstance(target(name), type) or name not in ENTRIES:
+            continue
+        parameters = inspect.signature(target(name)).parameters
+        cpp = {parameter for entry in ENTRIES[name] for parameter, _ in entry.parameters} - parameters.keys()
+        assert "arguments" in parameters or not cpp & set(re.findall(r"`(\w+)`", target(name).__doc__)), name

@@ -51,9 +51,9 @@ struct SgdState {
 ///     D' = (1 - 2\gamma b + \gamma^2\kappa) D + \frac{\gamma^2}{B}\bigl[(d+2)(s_0 - 2 s_1 n) + d^2\sigma^2 b\bigr],
 ///     \quad \kappa = \frac{(d+2) c_2}{B} + \Bigl(1 - \frac1B\Bigr) b^2 \f]
 ///
-/// where a = psi^2 and b = psi^2 (1 + (d+1)/l) + sigma^2/l are the multiples of I in E w h^T and E h h^T, c_2 is that in
-/// E h h^T |h|^2, and s_0 and s_1 are in the section below. The risk is that of the best layer plus b D. Both numbers are linear in those before, so that a constant rate
-/// needs the logarithm of the number of steps.
+/// where a = psi^2 and b = psi^2 (1 + (d+1)/l) + sigma^2/l are the multiples of I in E w h^T and E h h^T, and c_2 that
+/// in E h h^T |h|^2; the source has s_0 and s_1. The risk is that of the best layer plus b D. Both numbers are linear in
+/// those before, so that a constant rate needs the logarithm of the number of steps.
 ///
 ///     const baselines::OnePassSgd<double> sgd({.dimension = 20, .context_length = 40, .task = variances});
 ///     const double error = sgd.risk(sgd.after(5000, 0.3 * sgd.largest_stable_rate()));
