@@ -245,6 +245,8 @@ def texts(root: pathlib.Path) -> dict[str, str]:
     """The documentation of every name of the headers, and of those that share a text."""
     found, own = entries(root), shown(root)
     every = {name: Shown(of=name) for name in found} | {name: one for name, one in own.items() if one.of in found}
+    for one in every.values():
+        one.example = one.example or own.get(one.of, one).example
     return {name: documentation(found[one.of], one) for name, one in every.items()}
 
 
