@@ -7,7 +7,7 @@ namespace scoring = incontext::scoring;
 
 int main() {
   std::printf("     n  softmax    SSMax  sparsemax\n");
-  for (const std::size_t n : {10, 100, 1000, 10000}) {
+  for (const std::size_t n : {10u, 100u, 1000u, 10000u}) {
     std::vector<double> scores(n, 0.0), out(n);
     scores.front() = 3;  // the needle
     const auto needle = [&](const auto& map) {
