@@ -1,4 +1,7 @@
-"""Every formula that help() shows is beside its function: examples.txt has it in NumPy, and it is evaluated here."""
+"""The formulas of python/examples.txt, which help() shows beside those in words, over random arguments.
+
+`it` is the result or the object. A line of draws says how arguments are made: from this interval, or by this call.
+"""
 import inspect
 import math
 import pathlib
@@ -16,7 +19,8 @@ sys.path.insert(0, str(ROOT / "python"))
 import headers  # noqa: E402
 
 SHOWN, ENTRIES = headers.shown(ROOT), headers.entries(ROOT)
-ROOMS = ["apply", "baselines", "calibration", "classification", "laws", "regression", "scoring", "simulate", "statistics", "training"]
+ROOMS = ["apply", "baselines", "calibration", "classification", "laws", "regression", "scoring", "simulate",
+         "statistics", "training"]
 DRAWS, TOLERANCE = 6, 1e-9
 depth = 0  # of integrals in integrals, whose nodes are one more axis each
 
@@ -86,7 +90,7 @@ def softmax(z):
 
 
 NAMES = {name: getattr(numpy, name) for name in dir(numpy) if not name.startswith("_")}
-NAMES |= {name: getattr(numpy.linalg, name) for name in ("inv", "eigvalsh", "eigvals", "norm", "det", "lstsq", "slogdet")}
+NAMES |= {name: getattr(numpy.linalg, name) for name in ("inv", "eigvals", "norm", "det")}
 NAMES |= {name: numpy.vectorize(getattr(math, name)) for name in ("gamma", "lgamma", "erfc")}
 NAMES |= {name: getattr(incontext, name) for name in ROOMS}
 NAMES |= dict(integral=integral, normal_mean=normal_mean, sphere_mean=sphere_mean, normal_pdf=normal_pdf, root=root,
@@ -118,11 +122,12 @@ class Random:
         return (found + found.T) / 2
 
     def task(self, dimension=3, mean=1.0):
-        return incontext.regression.LinearTask(mean * self.normal(dimension), self.covariance(dimension), self.normal(dimension) * mean,
-                                               self.covariance(dimension), self.number(0.1, 1.0))
+        means, covariances = mean * self.normal(2, dimension), [self.covariance(dimension) for _ in range(2)]
+        return incontext.regression.LinearTask(means[0], covariances[0], means[1], covariances[1], self.number(0.1, 1.0))
 
     def attention(self, dimension=3, value=1.0):
-        return incontext.regression.Attention(self.normal(dimension, dimension), value * self.normal(dimension), self.number(0.5, 1.5))
+        key_query, input_value = self.normal(dimension, dimension), value * self.normal(dimension)
+        return incontext.regression.Attention(key_query, input_value, self.number(0.5, 1.5))
 
     def context(self, dimension=3, classes=2, points=5):
         inputs = self.normal(points + 1, dimension)
@@ -136,7 +141,8 @@ class Random:
 
 # how an argument is drawn where examples.txt does not say it
 DRAWN = {
-    "row_length": "(5, 60)", "noise_count": "(5, 60)", "context_length": "2 * random.number(3, 20)", "examples": "(5, 40)", "count": "(5, 40)",
+    "row_length": "(5, 60)", "noise_count": "(5, 60)", "context_length": "2 * random.number(3, 20)", "examples": "(5, 40)",
+    "count": "(5, 40)",
     "dimension": "(3, 9)", "classes": "(2, 6)", "score_stddev": "(0.3, 2.0)", "noise_stddev": "(0.3, 2.0)", "gap": "(0.5, 4.0)",
     "inverse_temperature": "(0.5, 4.0)", "kappa": "(0.3, 3.0)", "learning_rate": "(0.3, 3.0)", "gain": "(0.3, 3.0)",
     "boundary_angle": "(0.1, 1.5)", "variance": "(0.2, 2.0)", "noise_variance": "(0.1, 1.0)", "task_variance": "(0.1, 1.0)",
@@ -217,6 +223,15 @@ def test_a_formula_is_the_function(name):
             if distance(left, numpy.asarray(right) * (1 + 10 * tolerance)) > tolerance:
                 seen.add(position)
     assert seen == {k for k, (left, _) in enumerate(SHOWN[name].formulas) if not is_definition(left)}
+
+
+def test_the_parabola_without_its_factor_is_refused(monkeypatch):
+    """What its docstring once said, and a notebook, with another factor."""
+    own = SHOWN["regression::InverseTemperatureParabola"]
+    for factor in ("+ ", "- "):
+        wrong = f"constant {factor}linear / temperature + quadratic / temperature**2"
+        monkeypatch.setattr(own, "formulas", [("(temperature)", wrong)])
+        assert all(distance(left, right) > 1e-3 for _, left, right in cases("regression::InverseTemperatureParabola"))
 
 
 # names whose formula has no expression of its own, and where it is compared

@@ -7,7 +7,8 @@ import pytest
 
 from test_formulas import NAMES, ROOT
 
-BEST = "regression.softmax_error_isotropic(regression.IsotropicAttention(), regression.IsotropicTask(4, 1.0, 0.25, 0.1), {}, scoring.Softmax(2.2)).value"
+BEST = ("regression.softmax_error_isotropic(regression.IsotropicAttention(), regression.IsotropicTask(4, 1.0, 0.25, 0.1), "
+        "{}, scoring.Softmax(2.2)).value")
 SECOND = ("regression.softmax_error_second_order(regression.Attention(eye(4), zeros(4), 1.0), "
           "regression.LinearTask.isotropic(4, 1.0, 0.25, 0.1), 2.2, {})")
 P = "-0.037 * H**4 + 0.481 * H**3 - 2.3 * H**2 + 4.917 * H - 1.791"
