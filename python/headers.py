@@ -3,8 +3,9 @@
     headers.py ROOT OUTPUT    writes the C++ table of documentation texts
 
 The headers are the only place where a result is documented. The package shows their text with its formulas, and the
-blocks of python/examples.txt below it. A block is [room::name], or [room::name of Other] for a name that shares the text
-of another, then a first sentence, an example, lines "= formula" in NumPy, and a line "~ name: draws; ... within tolerance".
+blocks of python/examples.txt below it. A block begins with [room::name], or with [room::name of Other] for a name that
+shares the text of another. A first sentence, an example, lines "= formula" in NumPy, and a line "~ name: draws; ...
+within tolerance" follow.
 """
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ Table critical_lengths(FadingRun& run) {
     const auto add = [&](const std::string& map, const laws::CriticalLength<double>& critical, double beta) {
       const bool endless = !std::isfinite(critical.length);
       const auto length = endless ? INT64_MAX : static_cast<std::int64_t>(critical.length);
-      std::vector<Cell> cells{map, weight, endless ? Cell() : Cell(length), beta};
+      std::vector<Cell> cells{map, weight, endless ? Cell() : Cell(length), std::isfinite(beta) ? Cell(beta) : Cell()};
       if (length < 2 || length > drawn_at_most) {
         std::vector<Cell> shown = Judgment::shown({}, {});
         shown.front() = critical.weight;

@@ -19,6 +19,8 @@ ShiftFit fitted_to(const std::vector<ShiftedError>& errors, const std::function<
   const auto found = numerics::minimum_between<double>(sum, std::log(1e-3), std::log(100.0), 26);
   const double best = found.inside(), least = found.value;
   ShiftFit fit{.parameter = std::exp(best)};
+  if (std::isnan(best))
+    return {.parameter = best, .error = best, .residual = best, .ratios = std::vector<double>(errors.size(), best)};
   double slopes = 0;
   for (const ShiftedError& at : errors) {
     slopes += std::pow((residual(best + 1e-4, at) - residual(best - 1e-4, at)) / 2e-4, 2);

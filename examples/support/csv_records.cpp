@@ -76,15 +76,17 @@ bool Records::begins_comment() const {
   return cells_of_row_ == 0 || blank_follows || cells_in_line() != cells_of_row_;
 }
 
-/// Of this line, where separators inside quotation marks do not count.
+/// Of this line, where separators inside a cell in quotation marks do not count.
 std::size_t Records::cells_in_line() const {
-  const std::string_view line = trimmed(text_.substr(at_, text_.find('\n', at_) - at_));
+  std::string_view line = text_.substr(at_, text_.find('\n', at_) - at_);
+  while (!line.empty() && is_blank(line.back()) && line.back() != separator_) line.remove_suffix(1);
   std::size_t cells = 1;
-  bool quoted = false;
+  bool begins = true, quoted = false;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"') quoted = !quoted;
+    if (line[i] == '"' && (begins || quoted)) quoted = !quoted;
     const bool ends = separator_ == ' ' ? is_blank(line[i]) && !is_blank(line[i + 1]) : line[i] == separator_;
-    if (ends && !quoted) ++cells;
+    begins = ends && !quoted;
+    if (begins) ++cells;
   }
   return cells;
 }

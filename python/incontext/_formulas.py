@@ -41,6 +41,7 @@ class Library(Protocol):
     def arange(self, stop: int, like: Any) -> Any: ...
     def filled(self, value: float, like: Any) -> Any: ...
     def epsilon(self, like: Any) -> float: ...
+    def tiny(self, like: Any) -> float: ...
     def dtype_like(self, values: Any, like: Any) -> Any: ...
     def entmax_weights(self, scores: Any, alpha: Any) -> Any: ...
     def is_differentiated(self, *arrays: Any) -> bool: ...
@@ -139,12 +140,13 @@ def normsoftmax(row: Row, map: Any, given: Parameters) -> Any:
     sample = map.scale == scoring.ScoreScale.sample_stddev
     variance = library.sum(deviation * deviation, row.axes) / (library.maximum(count - 1, one) if sample else count)
     # scores that are equal, or but for their rounding, have no scale of their own, and are divided by the temperature
-    rounding = library.epsilon(row.scores) * library.largest(
-        library.stopped(library.maximum(row.scores, -row.scores)), row.axes)
+    mean = library.stopped(row.scores - unit * deviation)
+    rounding = library.epsilon(row.scores) * library.largest(row.shown(library.maximum(mean, -mean)), row.axes)
     varies = unit * library.sqrt(library.stopped(variance)) > rounding
     variance = library.where(varies, variance, one)
     if map.scale == scoring.ScoreScale.population_variance:
-        scale = unit * variance * unit
+        # the variance of the least scores underflows, and all weight is on the largest
+        scale = library.maximum(unit * variance * unit, library.filled(library.tiny(row.scores), unit))
     else:
         scale = unit * library.sqrt(variance)
     scale = library.where(varies, library.minimum(scale, given["temperature"]), given["temperature"])

@@ -466,6 +466,9 @@ def _as_prompts(given: Any, prompts: Any) -> list[Any]:
     if (given is None) == (prompts is None):
         raise ValueError("incontext::calibration: scores and prompts are two ways to say the same (value = "
                          f"{'neither' if given is None else 'both'}; needs one of them)")
+    if hasattr(prompts, "ndim"):
+        raise ValueError(f"incontext::calibration: prompts is an array (value = {prompts.ndim} axes; needs a list of arrays, "
+                         "one for each prompt; scores= takes layers x prompts x heads x queries x keys)")
     if prompts is not None:
         found = [_as_scores(one) for one in prompts]
         for number, one in enumerate(found):
@@ -606,8 +609,8 @@ def calibrate(scores: Any = None, *, prompts: Sequence[Any] | None = None, causa
     `prompts`, a list of arrays of four dimensions, one for each prompt, of any lengths; errors are then those between
     prompts. -inf masks a key, as does the mask of a numpy.ma array, which is copied, and a finite score by the rule of
     docs/scoring.md, unless `finite_masks` is False. bfloat16 is read as an array of the package ml_dtypes. `causal` masks
-    the later keys, `inverse_temperature` multiplies every score, and `leave_out_masked_rows`
-    leaves out queries whose keys are all masked. A UserWarning says that heads look like weights after softmax (their
+    the later keys, `inverse_temperature` multiplies every score, and `leave_out_masked_rows` leaves out queries whose
+    keys are all masked. A UserWarning says that heads look like weights after softmax (their
     field `looks_like_weights`). The number of threads never changes a digit; 0 means as many as the machine has.
 
     >>> import numpy

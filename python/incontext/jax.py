@@ -66,6 +66,10 @@ class _Jax:
         return float(jax.numpy.finfo(like.dtype).eps)
 
     @staticmethod
+    def tiny(like: Any) -> float:
+        return float(jax.numpy.finfo(like.dtype).tiny)
+
+    @staticmethod
     def dtype_like(values: Any, like: Any) -> Any:
         return jax.numpy.asarray(values, like.dtype)
 
@@ -104,8 +108,8 @@ def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all
     broadcasts against the scores and 1 as its last size, such as (heads, 1, 1) for one number per head.
 
     -infinity masks a key, and so does a finite score of at most -5000 in the maps that count their keys, as
-    docs/scoring.md says; with `finite_masks=False` every finite score is a score. A row or a parameter outside the domain is an error, and NaN where its values are traced, as
-    under jit, vmap and grad.
+    docs/scoring.md says; with `finite_masks=False` every finite score is a score. A row or a parameter outside the domain
+    is an error, and NaN where its values are traced, as under jit, vmap and grad.
     """
     given = jax.numpy.asarray(scores)
     if not jax.numpy.issubdtype(given.dtype, jax.numpy.floating):

@@ -264,10 +264,11 @@ def _with_masks(scores: Any, finite_masks: bool = True) -> Any:
     if isinstance(scores, numpy.ma.MaskedArray):
         given = numpy.where(numpy.ma.getmaskarray(scores), -numpy.inf, given)
     low = given <= _HIGHEST_MASK
-    if not finite_masks or not (low & numpy.isfinite(given)).any():
+    finite = low & numpy.isfinite(given)
+    if not finite_masks or not finite.any():
         return given
     lowest = numpy.where(low, numpy.inf, given).min(axis=-1, keepdims=True)
-    refused = (low & numpy.isfinite(given) & ~_is_mask_beside(given, lowest)) | (low.all(-1)[..., None] & numpy.isfinite(given))
+    refused = finite & (~_is_mask_beside(given, lowest) | numpy.all(low, axis=-1, keepdims=True))
     for row in given.reshape(-1, given.shape[-1])[refused.any(-1).reshape(-1)][:1]:
         SSMax()(row)  # raises what C++ says of the row
     return numpy.where(low, -numpy.inf, given)

@@ -97,6 +97,10 @@ class _Torch:
         return float(torch.finfo(like.dtype).eps)
 
     @staticmethod
+    def tiny(like: Any) -> float:
+        return float(torch.finfo(like.dtype).tiny)
+
+    @staticmethod
     def dtype_like(values: Any, like: Any) -> Any:
         return torch.as_tensor(values, dtype=like.dtype, device=like.device)
 
@@ -140,8 +144,9 @@ def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all
     that broadcasts against the scores and 1 as its last size, such as (heads, 1, 1) for one number per head.
 
     -infinity masks a key, and so does a finite score of at most -5000 in the maps that count their keys, as
-    docs/scoring.md says; with `finite_masks=False` every finite score is a score. On the CPU a row or a parameter outside the domain is an error; on other devices, and under
-    torch.compile and torch.func, where values cannot be read, its row is NaN.
+    docs/scoring.md says; with `finite_masks=False` every finite score is a score. On the CPU a row or a parameter outside
+    the domain is an error. On other devices, and under torch.compile and torch.func, where values cannot be read, its
+    row is NaN.
     """
     if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
         kind = scores.dtype if isinstance(scores, torch.Tensor) else type(scores).__name__

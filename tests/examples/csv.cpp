@@ -125,6 +125,8 @@ TEST_CASE("a row whose first cell begins with # is no comment", "[csv]") {
     CHECK(csv_refusal("a;b\n1;2\n" + cell + ";4\n5;6\n") == part("row 2 (line 3), column a: cell"));
     CHECK(parse_csv("f.csv", "a,b,c\n1,2,3\n" + cell + ",4\n5,6,7\n", Header::required).rows.size() == 2);
   }
+  CHECK(csv_refusal("a\tb\tc\n1\t2\t3\n#12\t5\t\n") == part("row 2 (line 3), column a: cell"));
+  CHECK(csv_refusal("a,b,c\n1,2,3\n#5\" pipe,1,2\n") == part("row 2 (line 3), column a: cell"));
   CHECK(parse_csv("f.csv", "1 2\n#DIV/0! 4\n5  6\n", Header::absent).rows.size() == 3);
   CHECK(parse_csv("f.csv", "1 2\n#a note here\n5  6\n", Header::absent).rows.size() == 2);
 }

@@ -112,9 +112,8 @@ def refusals():
         "long double": (normal.astype("longdouble"), r"the numbers are no scores \(value = longdouble;"),
         "bytes": (normal.astype("float16").view("V2"), r"the numbers have no type, as bfloat16 .*\(value = V2;"),
         "six dimensions": (normal[None, None, None, None], "wrong number of array dimensions"),
-        "a tuple over layers": ((normal[None, None], normal[None, None]), r"tuple of arrays \(value = 2 .*from_weights"),
-        "a list over layers": ([normal[None], normal[None]], r"prompt 0 has the wrong number of .*value = 3; .*numpy.stack"),
-        "other heads": ([normal[None, None], normal[None, None].repeat(2, 1)], r"value = 1 x 2; needs 1 x 1"),
+        "a tuple over layers": ((normal[None, None], normal[None, None]), r"tuple of arrays does not say of what \(value = 2 .*from_weights"),
+        "a list over layers": ([normal[None], normal[None]], r"list of arrays does not say of what .*numpy.stack"),
         "nan in a prompt": (numpy.stack([normal, nan])[None, :, None], "layer 0, head 0, prompt 1, query 1: a score is"),
     }
 
@@ -123,6 +122,14 @@ def refusals():
 def test_what_is_no_scores_is_a_value_error(scores, message):
     with pytest.raises(ValueError, match=message):
         ic.calibrate(scores)
+
+
+def test_prompts_that_do_not_fit_are_refused():
+    one = numpy.random.default_rng(1).normal(size=(1, 1, 48, 48))
+    with pytest.raises(ValueError, match="value = 1 x 2; needs 1 x 1"):
+        ic.calibrate(prompts=[one, one.repeat(2, 1)])
+    with pytest.raises(ValueError, match="prompt 1 has the wrong number of .*value = 3; needs 4: layers x heads"):
+        ic.calibrate(prompts=[one, one[0]])
 
 
 def test_the_mask_of_a_masked_array_hides_keys(scores):

@@ -97,6 +97,21 @@ def test_equal_scores_are_divided_by_the_temperature(map, scores, both):
     assert abs(own - softmax.vjp(further, c)).max() > 0.05, "power: scores that differ have their own scale"
 
 
+@EACH_LIBRARY
+@pytest.mark.parametrize("type, size", [("float64", 1e-200), ("float64", 1e-160), ("float32", 1e-21), ("float32", 1e-23)])
+def test_a_variance_that_underflows_has_all_weight_on_the_largest(type, size, both):
+    z = (size * numpy.array([[1.0, 2.0, 3.0]])).astype(type)
+    weights, gradient = both(scoring.NormSoftmax(1.0, "population_variance"), z, numpy.array([[1.0, -1.0, 0.5]], type))
+    assert weights.tolist() == [[0, 0, 1]] and gradient.tolist() == [[0, 0, 0]]
+
+
+@EACH_LIBRARY
+def test_two_scores_a_rounding_apart_are_equal_in_every_front_end(both):
+    row = numpy.array([[1 - 2 * 2.0**-52, 1.0]])
+    exact = scoring.NormSoftmax(1.0)(row)
+    assert abs(both(scoring.NormSoftmax(1.0), row, numpy.ones((1, 2)))[0] - exact).max() < 1e-12
+
+
 def test_a_projection_that_starts_at_zero_is_trained():
     torch = pytest.importorskip("torch")
     import incontext.torch as ict
@@ -217,6 +232,8 @@ def test_a_list_of_arrays_says_of_what(monkeypatch):
             ic.calibrate(given)
     assert ic.calibrate(numpy.stack(layers)).entropy.shape == (3, 4)
     assert ic.calibrate(prompts=layers).entropy.shape == (8, 4)
+    with pytest.raises(ValueError, match="prompts is an array .value = 5 axes; needs a list"):
+        ic.calibrate(prompts=numpy.stack(layers))
     for wrong in ({}, {"scores": layers[0], "prompts": layers}):
         with pytest.raises(ValueError, match="two ways to say the same"):
             ic.calibrate(**wrong)
@@ -229,7 +246,6 @@ def test_softmax_at_the_ends_of_its_domain():
     assert scoring.Softmax(1e308)([1.7e308, -1.7e308]).tolist() == pytest.approx([high, 1 - high], rel=1e-14)
     long = scoring.Softmax(1e308)([1.7e308] + [-1.7e308] * 19)
     assert long[0] == pytest.approx(1 / (1 + 19 * math.exp(-3.4)), rel=1e-14)
-    assert scoring.NormSoftmax(1.0, "population_variance")([1e-200, 2e-200, 3e-200]).tolist() == [0, 0, 1]
 
 
 def test_a_search_says_that_it_ended_at_the_edge():

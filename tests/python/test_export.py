@@ -93,7 +93,7 @@ def test_weights_of_several_prompts_are_no_layers():
     ):
         with pytest.raises(ValueError, match=message):
             from_weights(given, **options)
-    with pytest.raises(ValueError, match="tuple of arrays .value = 2 arrays.*from_weights"):
+    with pytest.raises(ValueError, match="tuple of arrays does not say of what .value = 2 arrays.*from_weights"):
         ic.calibrate(attentions)
 
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "incontext/regression/bayes_risk.hpp"
 #include "incontext/scoring/ssmax.hpp"
@@ -49,6 +50,18 @@ TEST_CASE("the search finds the valley from either side, and an end where there 
   const auto to_a_limit = [](double x) { return 1 + std::exp(-x); };
   CHECK(minimize_softmax_error(to_a_limit, SearchRange<double>{1.0, 2.0, 1e6}).place == numerics::SearchPlace::highest);
   CHECK(minimize_softmax_error(valley, SearchRange<double>{1.0, 2.0, 50.0}).place == numerics::SearchPlace::inside);
+  // a start at an end, and an error that is the same everywhere
+  CHECK(minimize_softmax_error(rising, SearchRange<double>{1.0, 1.0, 50.0}).place == numerics::SearchPlace::lowest);
+  CHECK(minimize_softmax_error(falling, SearchRange<double>{1.0, 50.0, 50.0}).place == numerics::SearchPlace::highest);
+  CHECK(minimize_softmax_error([](double) { return 1.0; }, range).place != numerics::SearchPlace::inside);
+  // an end that the search has no reason to look at is not evaluated
+  const auto nowhere_else = [&](double x) { return x < 0.1 || x > 40 ? throw std::domain_error("far") : valley(x); };
+  CHECK(minimize_softmax_error(nowhere_else, SearchRange<double>{1e-4, 2.0, 1e4}).place ==
+        numerics::SearchPlace::inside);
+  CHECK(std::abs(ssa_optimal_exponent_isotropic(
+                     unit_attention, {.dimension = 20, .task_variance = 0.05, .noise_variance = 0.1}, 100, 1000.0)
+                     .parameter -
+                 3) < 1);
 }
 
 TEST_CASE("bases at which SSA's error falls to the end of the search are no optima") {

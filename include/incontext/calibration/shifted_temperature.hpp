@@ -45,20 +45,25 @@ inline regression::MomentRatioEstimate<double> moment_ratio_of_head(const ScoreA
     throw_invalid_argument(where, "the scores are not square, so that no score of a query on itself is known",
                            std::to_string(head.queries()) + " x " + std::to_string(keys), "as many keys as queries");
   }
-  std::vector<double> row(static_cast<std::size_t>(keys)), squares, selves;
+  std::vector<double> row(static_cast<std::size_t>(keys)), scores, squares, selves;
   const auto read = head.other_byte_order ? detail::read_rows<true> : detail::read_rows<false>;
   for (std::int64_t q = 0; q < keys; ++q) {
     if (options.poll) options.poll();
     const auto* const start = static_cast<const std::byte*>(head.data) + q * head.strides[2];
     read(&start, 1, keys, head.strides[3], head.type, row.data());
     const std::int64_t seen = options.causal ? q + 1 : keys;
-    std::vector<double> scores(row.begin(), row.begin() + seen);
+    scores.assign(row.begin(), row.begin() + seen);
     const VisibleScores kept = keep_visible(scores, options.finite_masks);
+    const auto refuse = [&](const char* problem, double score) {
+      throw_domain_error(where, "query " + std::to_string(q) + ": " + problem, score,
+                         instead_of_finite_masks(options.all_scores_option));
+    };
     if (kept.problem == RowProblem::between_score_and_mask) {
-      throw_domain_error(
-          where,
-          "query " + std::to_string(q) + ": a score is too low for a score and too near to the others for a mask",
-          kept.problem_value, instead_of_finite_masks(options.all_scores_option));
+      refuse("a score is too low for a score and too near to the others for a mask", kept.problem_value);
+    }
+    const double first = scores.front();
+    if (kept.count == 0 && first > -INFINITY && options.masked_rows == MaskedRows::refused) {
+      refuse("every score is low enough for a mask", first);
     }
     double sum = 0, self = -INFINITY;
     std::int64_t visible = 0;

@@ -20,8 +20,8 @@ namespace incontext::calibration {
 /// Units     of the scores.
 inline constexpr double highest_mask = -5000;
 
-/// How many times as low as the lowest score above highest_mask a finite mask is at least: -1e4 is a mask beside scores
-/// down to -50, and -65504 beside scores down to -327.
+/// A finite mask is at most this many times the lowest score above highest_mask: -1e4 is a mask beside scores down to
+/// -50, and -65504 beside scores down to -327.
 inline constexpr double mask_over_score = 200;
 
 /// What a finite score of at most highest_mask is: a mask, by the rule of is_mask_beside, or a score like any other.
@@ -43,10 +43,10 @@ constexpr bool is_mask_beside(const T& score, const T& lowest_visible) {
 ///
 /// Source    the rule of keep_visible in words.
 inline std::string instead_of_finite_masks(std::string_view option) {
+  const auto whole = [](double number) { return std::to_string(static_cast<int>(number)); };
   return "-inf for a masked key, or " + std::string(option) +
-         " if every finite score is a score; a finite mask is at most -5000 and at most 200 times the lowest score "
-         "above "
-         "-5000";
+         " if every finite score is a score; a finite mask is at most " + whole(highest_mask) + " and at most " +
+         whole(mask_over_score) + " times the lowest score above " + whole(highest_mask);
 }
 
 /// Whether a key of a very low finite score changes the weights of the others: by the number of visible keys, by a mean

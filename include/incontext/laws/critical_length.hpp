@@ -16,8 +16,8 @@ namespace incontext::laws {
 /// Units     length is a number of scores, the needle's included; weights dimensionless.
 template <Real T>
 struct CriticalLength {
-  T length;  ///< 1 if no row of two or more scores leaves the needle so much, infinity if all up to 5.6e14 scores do
-  T weight;  ///< in a row of that length; for infinity, of 5.6e14 scores
+  T length;  ///< rounded to T; 1 if no row of two or more scores leaves the needle so much, infinity if all up to 5.6e14 scores do
+  T weight;         ///< in a row of that length; for infinity, of 5.6e14 scores
   T weight_beyond;  ///< in a row of length + 1; not a number for infinity
 };
 

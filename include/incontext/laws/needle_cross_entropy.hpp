@@ -213,8 +213,10 @@ NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<
   const auto loss = [&](const T& beta) { return needle_cross_entropy(competitors, n, needle, beta).value; };
   const T even = loss(T(0));
   const auto law = detail::competitors_at("laws::optimal_needle_temperature", competitors, T(1));
-  if (needle.mean <= law.mean) return {T(0), even};
-  if (!(T(0) < needle.stddev) && law.edge <= needle.mean) return {std::numeric_limits<T>::infinity(), T(0)};
+  if (needle.mean <= law.mean) return {T(0), even, numerics::SearchPlace::lowest};
+  if (!(T(0) < needle.stddev) && law.edge <= needle.mean) {
+    return {std::numeric_limits<T>::infinity(), T(0), numerics::SearchPlace::highest};
+  }
   // the widest needle that needle_cross_entropy accepts
   const T widest = T(detail::widest_needle);
   const T most = needle.stddev <= widest * law.spread ? (std::numeric_limits<T>::max)() : T(widest / needle.stddev);

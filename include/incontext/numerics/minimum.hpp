@@ -25,7 +25,7 @@ struct Minimum {
 };
 
 /// Whether a function that is this large at an end of its range is no larger there than at the minimum that was found,
-/// but for the rounding of either.
+/// but for the rounding of either: 4096 eps of it, 9e-13 in double and 5e-4 in float.
 ///
 /// Source    definition.
 /// Units     those of the function.
@@ -42,7 +42,8 @@ bool is_least_at_end(const T& at_end, const T& found) {
 /// Source    Brent 1973, by Boost.Math's brent_find_minima.
 /// Units     those of the function.
 /// Domain    low < high; a function that is continuous and has one valley between them.
-/// Limits    a function that falls up to an end, or is flat up to there: that end, and `place` says so.
+/// Limits    a function that falls up to an end, or is flat up to there as is_least_at_end tells: that end, and `place`
+///           says so.
 /// Errors    what the function throws.
 /// Accuracy  a minimum is flat: `bits` of the argument, at most half of the type's (tests/numerics/minimum.cpp).
 template <Real T, class Function>

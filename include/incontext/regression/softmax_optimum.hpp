@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
@@ -60,34 +61,45 @@ SoftmaxOptimum<T> minimize_softmax_error(const Error& error, const SearchRange<T
   const auto inside = [&](const T& x) { return (std::min)((std::max)(x, range.lowest), range.highest); };
   SoftmaxOptimum<T> best{range.start, T(error(range.start))};
   T low = range.lowest, high = range.highest;
+  // the least error that is known between the minimum and an end of the range, where one is
+  std::optional<T> before_lowest, before_highest;
   // (low, high) becomes a bracket of the minimum: in the direction of the steps, `ahead` is its end where the error
   // rises, and `behind` is the best point before the last.
   for (const T& factor : {T(2.0), T(0.5)}) {
-    T& ahead = T(1.0) < factor ? high : low;
-    T& behind = T(1.0) < factor ? low : high;
-    const T start = best.parameter;
-    for (T next = inside(T(start * factor)); next < best.parameter || best.parameter < next;
+    const bool upwards = T(1.0) < factor;
+    T& ahead = upwards ? high : low;
+    T& behind = upwards ? low : high;
+    const SoftmaxOptimum<T> start = best;
+    for (T next = inside(T(start.parameter * factor)); next < best.parameter || best.parameter < next;
          next = inside(T(next * factor))) {
       const T value = error(next);
       if (!(value < best.error)) {
         ahead = next;
+        (upwards ? before_highest : before_lowest) = value;
         break;
       }
       behind = best.parameter;
       best = {next, value};
     }
-    if (start < best.parameter) break;  // the error fell with growing x, so it rises with falling x
+    if (start.parameter < best.parameter) {  // the error fell with growing x, so it rises with falling x
+      before_lowest = start.error;
+      break;
+    }
   }
   constexpr int bits = std::numeric_limits<T>::digits * 2 / 5;
   const auto found =
       numerics::minimum_between<T>([&](const T& x) { return T(error(T(exp(x)))); }, T(log(low)), T(log(high)), bits);
   if (found.value < best.error) best = {T(exp(found.argument)), found.value};
-  const auto end = [&](const T& parameter, numerics::SearchPlace place) {
-    const T value = error(parameter);
-    if (numerics::is_least_at_end(value, best.error)) best = {parameter, value, place};
+  // An end is looked at only where nothing before it is larger: it may be far, where the error is hard to compute.
+  const auto look_at = [&](const T& end, const std::optional<T>& before, numerics::SearchPlace place) {
+    if (before && !numerics::is_least_at_end(*before, best.error)) return;
+    const T value = error(end);
+    if (numerics::is_least_at_end(value, best.error)) best = {end, value, place};
   };
-  if (range.start < best.parameter) end(range.highest, numerics::SearchPlace::highest);
-  if (best.parameter < range.start) end(range.lowest, numerics::SearchPlace::lowest);
+  look_at(range.highest, before_highest, numerics::SearchPlace::highest);
+  if (best.place == numerics::SearchPlace::inside) {
+    look_at(range.lowest, before_lowest, numerics::SearchPlace::lowest);
+  }
   return best;
 }
 

@@ -21,7 +21,7 @@ namespace incontext::scoring {
 ///
 /// Source    arXiv 2310.12956 eq. 2; the variance variant is what its public code calls norm_softmax.
 /// Units     temperature in units of the scores (squared for the variance); weights dimensionless.
-/// Domain    temperature > 0.
+/// Domain    temperature > 0; scores whose differences do not overflow.
 /// Limits    sigma >= tau: softmax(z / tau), also its derivatives. Equal scores, sigma at most eps |mean z|, are divided
 ///           by tau: equal weights. The map jumps there and has no derivative; by convention it is that of softmax(z /
 ///           tau), so that a projection that starts at 0, whose scores are all 0, is trained away from 0.

@@ -193,7 +193,7 @@ template <Real T>
 INCONTEXT_HD void solve_for_depth(EntmaxPass<T>& pass, Row<const T> scores, const T& log_count) {
   const T equal = -pass.slope * log_count;
   T low = T(0), high = -math::exp_minus_one(equal) / pass.slope;
-  const T most = high;
+  const T most = high;  // a last step of Newton's method may leave the bracket by a rounding
   pass.near_one = true;
   pass.depth = high / T(2);
   constexpr int limit = 2 * std::numeric_limits<T>::digits + 64;

@@ -289,7 +289,8 @@ INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, ScoreScal
       pass.scale = squares.unit * variance * squares.unit;
       pass.slope = T(2) / freedom;
       // the variance of scores below 1e-150 underflows, and all weight is on the largest
-      if (!(T(0) < pass.scale)) pass.scale = T((std::numeric_limits<T>::min)());
+      const T least = T((std::numeric_limits<T>::min)());
+      if (pass.scale < least) pass.scale = least;
     } else {
       pass.scale = stddev;
       pass.slope = T(1) / freedom / stddev;
