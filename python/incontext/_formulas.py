@@ -146,7 +146,8 @@ def normsoftmax(row: Row, map: Any, given: Parameters) -> Any:
     variance = library.where(varies, variance, one)
     if map.scale == scoring.ScoreScale.population_variance:
         # the variance of the least scores underflows, and all weight is on the largest
-        scale = library.maximum(unit * variance * unit, library.filled(library.tiny(row.scores), unit))
+        scale, least = unit * variance * unit, library.filled(library.tiny(row.scores), unit)
+        scale = library.where(scale > least, scale, least)
     else:
         scale = unit * library.sqrt(variance)
     scale = library.where(varies, library.minimum(scale, given["temperature"]), given["temperature"])
