@@ -25,7 +25,7 @@ TEST_CASE("a function that falls up to an end, or is flat up to there, has no mi
   const auto place = [](auto f) { return minimum_between<double>(f, 1.0, 9.0).place; };
   CHECK(place([](double x) { return 1 / x; }) == SearchPlace::highest);
   CHECK(place([](double x) { return x; }) == SearchPlace::lowest);
-  CHECK(place([](double x) { return -1 - std::exp(-x * x * x) - x * 1e-3; }) == SearchPlace::highest);
+  CHECK(place([](double x) { return -1 - std::exp(-x * x * x) - x * 1e-3; }) == SearchPlace::lowest);
   CHECK(place([](double x) { return 1 + std::exp(-8 * x); }) ==
         SearchPlace::highest);  // flat in double from x = 4.5 on
   CHECK(place([](double) { return 2.0; }) == SearchPlace::lowest);
