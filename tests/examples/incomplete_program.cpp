@@ -95,7 +95,10 @@ TEST_CASE("errors whose rounding in single precision exceeds their standard erro
   const Json noisy = report("softmax-error", scaled({"--noise-variance", "1e7"}), 3);
   check_rows(noisy);
   CHECK(noisy["verdict"]["judged"] == 7);
-  CHECK(noisy["verdict"]["not_judged"] == 2);  // at the optimal temperatures only the noise is left
+  // only the noise is left at the temperature that is best for approximate softmax; that of softmax itself cannot be told
+  // from an infinite one
+  CHECK(noisy["verdict"]["not_judged"] == 1);
+  CHECK(noisy["tables"][1]["rows"][0]["optimal"] == "edge of the search");
   for (const Arguments& usual : {Arguments{"--input-variance", "1e-2"}, {"--noise-variance", "1e3"}}) {
     Arguments arguments = scaled(usual);
     arguments.insert(arguments.end(), {"--temperatures", "1,3"});
