@@ -75,11 +75,12 @@ void add_optimum(Table& table, std::vector<Cell> varied, const Situation& at, co
   table.add_row(std::move(varied));
   if (is_inside(best)) return;
   const bool highest = best.place == numerics::SearchPlace::highest;
-  table.notes.push_back(
+  const std::string note =
       "At " + in_words(best.parameter) + ", the " + (highest ? "highest" : "lowest") +
-      " value that was searched, the error is still no larger than before: there is no optimum, and the "
-      "limit for " +
-      (highest ? "infinity" : "0") + " is not simulated.");
+      " value that was searched, the error is no larger than anywhere before: there is no optimum, and "
+      "the limit for " +
+      (highest ? "infinity" : "0") + " is not simulated.";
+  if (std::find(table.notes.begin(), table.notes.end(), note) == table.notes.end()) table.notes.push_back(note);
 }
 
 /// Adds a map at its best parameter, where it has one.
