@@ -65,6 +65,19 @@ INCONTEXT_HD T epsilon() {
   }
 }
 
+/// The smallest positive number that has all digits.
+///
+/// Units     dimensionless.
+/// Runs on   host and device
+template <Real T>
+INCONTEXT_HD T smallest() {
+  if constexpr (std::is_floating_point_v<T>) {
+    return Constants<T>::smallest;
+  } else {
+    return T((std::numeric_limits<T>::min)());
+  }
+}
+
 /// Half the circumference of a unit circle.
 ///
 /// Units     dimensionless.

@@ -34,7 +34,7 @@ struct EntmaxPass {
   T power = T(0);  // p
   T anchor = T(0);
   T reach = T(0);
-  T depth = T(0);  // c, the unknown near alpha = 1
+  T depth = T(0);  // c, the unknown near alpha = 1, where the reach is 1; 0 elsewhere
   bool near_one = false;
   T lowest = T(-math::infinity<T>());  // the anchor for p < 1
   T lowest_weight = T(0);
@@ -42,16 +42,13 @@ struct EntmaxPass {
 
   INCONTEXT_HD bool valid() const { return highest >= 0; }
   /// x_i, positive on the support.
-  INCONTEXT_HD T excess(const T& z) const {
-    if (near_one) return T(1) + excess_above_one(z);
-    return z < lowest ? T(0) : T(slope * (z - anchor) + reach);
-  }
+  INCONTEXT_HD T excess(const T& z) const { return z < lowest ? T(0) : T(slope * ((z - anchor) - depth) + reach); }
   /// x_i - 1.
   INCONTEXT_HD T excess_above_one(const T& z) const {
     return near_one ? T(slope * ((z - anchor) - depth)) : T(excess(z) - T(1));
   }
   /// Minus the threshold plus slope times the anchor.
-  INCONTEXT_HD T reached() const { return near_one ? T(T(1) - slope * depth) : reach; }
+  INCONTEXT_HD T reached() const { return reach - slope * depth; }
   INCONTEXT_HD T weight(const T& z) const {
     using std::exp;
     if (z == lowest) return lowest_weight;
@@ -195,13 +192,18 @@ INCONTEXT_HD void solve_for_depth(EntmaxPass<T>& pass, Row<const T> scores, cons
   T low = T(0), high = -math::exp_minus_one(equal) / pass.slope;
   const T most = high;  // a last step of Newton's method may leave the bracket by a rounding
   pass.near_one = true;
+  pass.reach = T(1);
   pass.depth = high / T(2);
   constexpr int limit = 2 * std::numeric_limits<T>::digits + 64;
   int polish = 0;
   for (int iteration = 0; iteration < limit && polish < 3; ++iteration) {
     T mass = T(0);
     const T step = pass.step(scores, mass) / pass.slope;
-    (T(0) < mass ? low : high) = pass.depth;
+    if (T(0) < mass) {
+      low = pass.depth;
+    } else {
+      high = pass.depth;
+    }
     const T next = pass.depth + step;
     const bool close = math::magnitude(step) <= math::epsilon<T>() * T(64) * (T(1) + pass.depth);
     if (close) ++polish;

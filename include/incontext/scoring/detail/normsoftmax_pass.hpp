@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <type_traits>
 
 #include "incontext/core/host_device.hpp"
@@ -289,7 +288,7 @@ INCONTEXT_HD NormSoftmaxPass<T> normsoftmax_pass(const T& temperature, ScoreScal
       pass.scale = squares.unit * variance * squares.unit;
       pass.slope = T(2) / freedom;
       // the variance of scores below 1e-150 underflows, and all weight is on the largest
-      const T least = T((std::numeric_limits<T>::min)());
+      const T least = math::smallest<T>();
       if (pass.scale < least) pass.scale = least;
     } else {
       pass.scale = stddev;
