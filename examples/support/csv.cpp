@@ -26,7 +26,8 @@ bool counts_from_zero(const std::vector<std::string>& names) {
 }
 
 bool is_number_like(std::string_view cell, char separator) {
-  return parse_cell(cell, separator) || names_non_finite(cell) || (!cell.empty() && names_missing(cell));
+  return parse_cell(cell, separator) || names_non_finite(cell) || is_error_value(cell) ||
+         (!cell.empty() && names_missing(cell));
 }
 
 void require_names(const CsvFile& csv) {
@@ -69,11 +70,21 @@ void require_text(const std::string& file, std::string_view text) {
   }
 }
 
-/// Reads the first line that is neither a comment nor blank, and remembers the last comment before it.
+/// Reads the first line that is neither a comment nor blank, and remembers the last comment before it. A note names a
+/// comment that could be a row.
 std::vector<std::string> first_line(CsvFile& csv, Records& records) {
+  std::size_t cells = 0;
   while (records.next()) {
-    if (records.comment()) csv.comment_before = records.start().line;
-    if (!records.comment() && !records.blank()) return {records.cells().begin(), records.cells().end()};
+    if (records.comment()) {
+      csv.comment_before = records.start().line;
+      cells = records.cells_of_comment();
+    } else if (!records.blank()) {
+      if (cells == records.cells().size()) {
+        csv.notes.push_back("Line " + std::to_string(csv.comment_before) +
+                            " begins with # and is left out as a comment, although it has as many cells as the next.");
+      }
+      return {records.cells().begin(), records.cells().end()};
+    }
   }
   throw InputError(csv.file + ": is empty (needs a header line and rows of numbers)");
 }

@@ -68,12 +68,20 @@ bool Records::next() {
   return true;
 }
 
-bool Records::begins_comment() const {
+bool is_error_value(std::string_view cell) {
+  if (cell.size() < 3 || cell.front() != '#' || (cell.back() != '!' && cell.back() != '?')) return false;
+  cell = cell.substr(1, cell.size() - 2);
+  return cell.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_") == std::string_view::npos;
+}
+
+bool Records::begins_comment() {
   if (text_[at_] != '#') return false;
   const std::size_t end = std::min(text_.find_first_of(std::string{separator_, '\n'}, at_), text_.size());
-  if (names_missing(trimmed(text_.substr(at_, end - at_)))) return false;
+  const std::string_view cell = trimmed(text_.substr(at_, end - at_));
+  if (names_missing(cell) || is_error_value(cell)) return false;
   const bool blank_follows = at_ + 1 < text_.size() && is_blank(text_[at_ + 1]);
-  return cells_of_row_ == 0 || blank_follows || cells_in_line() != cells_of_row_;
+  cells_of_comment_ = blank_follows ? 0 : cells_in_line();
+  return blank_follows || cells_of_row_ == 0 || cells_of_comment_ != cells_of_row_;
 }
 
 /// Of this line, where separators inside a cell in quotation marks do not count.

@@ -19,6 +19,9 @@ char separator_of(std::string_view text, Header header);
 /// A number with a decimal point or, where commas do not separate, a decimal comma.
 std::optional<double> parse_cell(std::string_view cell, char separator);
 
+/// Whether a spreadsheet writes this for a number that it does not have: #DIV/0!, #NAME?.
+bool is_error_value(std::string_view cell);
+
 /// Reads the records one by one. Cells are views of the text, or of copies where quotation marks were removed; they are
 /// valid until the next record is read.
 class Records {
@@ -41,12 +44,14 @@ class Records {
   CsvRow start() const { return start_; }
   bool blank() const { return !comment_ && cells_.size() == 1 && cells_.front().empty(); }
 
-  /// Whether the line begins with # and is not a row whose first cell does, such as a spreadsheet's #DIV/0!: that has a
-  /// row's number of cells and no blank after the #. Before the first row only #N/A is known for a cell.
+  /// Whether the line begins with # and is no row: a row begins with a spreadsheet's error value, such as #DIV/0!, or has a
+  /// row's number of cells and no blank after the #, once that number is known.
   bool comment() const { return comment_; }
+  /// How many cells a comment would have as a row; 0 with a blank after the #.
+  std::size_t cells_of_comment() const { return cells_of_comment_; }
 
  private:
-  bool begins_comment() const;
+  bool begins_comment();
   std::size_t cells_in_line() const;
   void split();
   void read_cell();
@@ -62,6 +67,7 @@ class Records {
   std::size_t line_ = 1;
   CsvRow start_ = {0, 1};
   bool comment_ = false;
+  std::size_t cells_of_comment_ = 0;
   std::vector<std::string_view> cells_ = {};
   std::deque<std::string> copies_ = {};
 };

@@ -1,5 +1,6 @@
 #include "examples/support/regression_law.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -112,6 +113,9 @@ Matrix read_covariance(const std::string& option, const std::string& file, std::
                         in_words(one) + " and " + in_words(other), "equal ones");
     }
   }
+  std::string parameter = option.substr(2);
+  std::replace(parameter.begin(), parameter.end(), '-', '_');
+  regression::require_positive_definite("LinearTask", parameter, covariance, covariance.rows());
   return covariance;
 }
 

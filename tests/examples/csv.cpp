@@ -123,11 +123,26 @@ TEST_CASE("a row whose first cell begins with # is no comment", "[csv]") {
     CAPTURE(cell);
     CHECK(csv_refusal("a,b\n1,2\n" + cell + ",4\n5,6\n") == part("row 2 (line 3), column a: cell"));
     CHECK(csv_refusal("a;b\n1;2\n" + cell + ";4\n5;6\n") == part("row 2 (line 3), column a: cell"));
+  }
+  for (const std::string cell : {"#12", "#", "#\"x\""}) {
     CHECK(parse_csv("f.csv", "a,b,c\n1,2,3\n" + cell + ",4\n5,6,7\n", Header::required).rows.size() == 2);
   }
   CHECK(csv_refusal("a\tb\tc\n1\t2\t3\n#12\t5\t\n") == part("row 2 (line 3), column a: cell"));
   CHECK(csv_refusal("a,b,c\n1,2,3\n#5\" pipe,1,2\n") == part("row 2 (line 3), column a: cell"));
   CHECK(parse_csv("f.csv", "1 2\n#DIV/0! 4\n5  6\n", Header::absent).rows.size() == 3);
+  // before the number of cells is known, an error value is a cell, and anything else a comment that a note names
+  for (const std::string cell : {"#DIV/0!", "#VALUE!", "#NAME?", "#REF!", "#NUM!", "#SPILL!"}) {
+    CAPTURE(cell);
+    CHECK(csv_refusal("a,b,c\n1,2,3\n" + cell + ",4\n") == part("row 2 (line 3): has the wrong number of cells"));
+    CHECK(csv_refusal("# measured\n" + cell + ",4\n5,6\n", Header::absent) == part("row 1 (line 2), column 1: cell"));
+    CHECK(csv_refusal(cell + ",4\n5,6\n") == part("first line holds numbers (value = " + cell + ";"));
+    CHECK(csv_refusal(cell + "\n5\n6\n", Header::optional) == part("row 1 (line 1), column 1: cell"));
+  }
+  const CsvFile headed = parse_csv("f.csv", "# two\n#12,4\n5,6\n", Header::absent);
+  CHECK(headed.rows.size() == 1);
+  CHECK(headed.notes ==
+        Names{"Line 2 begins with # and is left out as a comment, although it has as many cells as the next."});
+  CHECK(parse_csv("f.csv", "#12,4,\n5,6\n", Header::absent).notes.empty());
   CHECK(parse_csv("f.csv", "1 2\n#a note here\n5  6\n", Header::absent).rows.size() == 2);
 }
 
