@@ -28,7 +28,7 @@ def options_of(command):
 
 
 commands = json.loads((BUILD / "compile_commands.json").read_text())
-program = [one for one in commands if " -o examples/" in one["command"]]
+program = [one for one in commands if " -o examples/" in one["command"] and one["file"].endswith(".cpp")]
 options = list(dict.fromkeys(option for one in program for option in options_of(one["command"])))
 clang = [CLANG, "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", *options]
 shared = BUILD / "tests/rules/clang.hpp"
