@@ -138,7 +138,8 @@ auto with_map(nb::handle map, const Function& function) {
 
 /// Refuses finite scores by the rule of calibration::keep_visible, in the words of Python.
 [[noreturn]] inline void refuse_finite_masks(const char* problem, double score) {
-  throw_invalid_argument("scoring::Map", problem, score, calibration::instead_of_finite_masks("finite_masks=False in the call"));
+  throw_invalid_argument("scoring::Map", problem, score,
+                         calibration::instead_of_finite_masks("finite_masks=False in the call"));
 }
 
 /// The row with -infinity for its finite masks, by the rule of calibration::keep_visible. A row without such scores is
