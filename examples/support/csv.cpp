@@ -70,18 +70,19 @@ void require_text(const std::string& file, std::string_view text) {
   }
 }
 
-/// Reads the first line that is neither a comment nor blank, and remembers the last comment before it. A note names a
-/// comment that could be a row.
+/// Reads the first line that is neither a comment nor blank, and remembers the last comment before it. Notes name the
+/// comments that could be rows.
 std::vector<std::string> first_line(CsvFile& csv, Records& records) {
-  std::size_t cells = 0;
+  std::vector<std::pair<std::size_t, std::size_t>> comments;  // a line, and how many cells it would have as a row
   while (records.next()) {
     if (records.comment()) {
       csv.comment_before = records.start().line;
-      cells = records.cells_of_comment();
+      comments.emplace_back(csv.comment_before, records.cells_of_comment());
     } else if (!records.blank()) {
-      if (cells == records.cells().size()) {
-        csv.notes.push_back("Line " + std::to_string(csv.comment_before) +
-                            " begins with # and is left out as a comment, although it has as many cells as the next.");
+      for (const auto& [line, cells] : comments) {
+        if (cells != records.cells().size()) continue;
+        csv.notes.push_back("Line " + std::to_string(line) +
+                            " begins with # and is left out as a comment, although it has as many cells as a row.");
       }
       return {records.cells().begin(), records.cells().end()};
     }

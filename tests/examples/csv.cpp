@@ -138,10 +138,10 @@ TEST_CASE("a row whose first cell begins with # is no comment", "[csv]") {
     CHECK(csv_refusal(cell + ",4\n5,6\n") == part("first line holds numbers (value = " + cell + ";"));
     CHECK(csv_refusal(cell + "\n5\n6\n", Header::optional) == part("row 1 (line 1), column 1: cell"));
   }
-  const CsvFile headed = parse_csv("f.csv", "# two\n#12,4\n5,6\n", Header::absent);
+  const CsvFile headed = parse_csv("f.csv", "# two\n#12,4\n# more, and\n#13,4\n5,6\n", Header::absent);
   CHECK(headed.rows.size() == 1);
-  CHECK(headed.notes ==
-        Names{"Line 2 begins with # and is left out as a comment, although it has as many cells as the next."});
+  const std::string left_out = " begins with # and is left out as a comment, although it has as many cells as a row.";
+  CHECK(headed.notes == Names{"Line 2" + left_out, "Line 4" + left_out});
   CHECK(parse_csv("f.csv", "#12,4,\n5,6\n", Header::absent).notes.empty());
   CHECK(parse_csv("f.csv", "1 2\n#a note here\n5  6\n", Header::absent).rows.size() == 2);
 }
