@@ -17,12 +17,12 @@ const IS_HEADING = 8, IS_LAST_OF_NAME = 6, PHRASE_OF_HEADING = 3, PHRASE_OF_TEXT
 
 const STOP_WORDS = new Set(("a an and are as at by can do does for from how i in is it its many much my need needs " +
   "of on or that the to what when where which why with").split(" "));
-const SAME = { best: "optimal", optima: "optimal", optimum: "optimal", derivative: "gradient" };
+const SAME = new Map([["best", "optimal"], ["optima", "optimal"], ["optimum", "optimal"], ["derivative", "gradient"]]);
 
 // A word in the form in which it is compared: without a plural's s, and one for words of one meaning.
 function stem(word) {
   const single = word.length > 3 && /[^suiax]s$/.test(word) ? word.slice(0, -1) : word;
-  return SAME[single] ?? single;
+  return SAME.get(single) ?? single;
 }
 
 // The words of a text: numbers keep their point, names come apart at underscores and hyphens.

@@ -201,12 +201,13 @@ if of_python:
     assert not wrong, f"other addresses than expected: {wrong}"
     assert ("python/laws.html", "") in links_of("docs/theory/laws.html"), "the navigation lacks the reference of Python"
 
-results = first_results({**FIRST, **NAMES, **FIVE_OF_CPP, **FIVE_OF_PYTHON, "xyzzy": None})
+results = first_results({**FIRST, **NAMES, **FIVE_OF_CPP, **FIVE_OF_PYTHON, "xyzzy": None, "constructors": None})
 for query, address in [*FIRST.items(), *[*NAMES.items()] * bool(doxygen and of_python)]:
     assert results[query][0].startswith(address), f"the search for {query} has first: {results[query]}"
 for query, address in [*FIVE_OF_CPP.items()] * bool(doxygen) + [*FIVE_OF_PYTHON.items()] * of_python:
     assert any(one.startswith(address) for one in results[query]), f"the search for {query} has first: {results[query]}"
 assert not results["xyzzy"], results["xyzzy"]
+assert results["constructors"], "a word that is the name of a property of every object of JavaScript"
 
 # the page itself shows them, with their language
 shown = opened(work / "site/docs/index.html", "?q=best+temperature")
