@@ -6,7 +6,8 @@
 # <name>-cuda with every backend inside: its CUDA_SOURCES are compiled by nvcc, which takes minutes for them, and its
 # SOURCES by the host compiler.
 #
-#   incontext_add_subcommand(<name> SOURCES <file.cpp>... [SIMULATOR <file.cpp>...] [ONE_INSTRUCTION_SET])
+#   incontext_add_subcommand(<name> SOURCES <file.cpp>... [SIMULATOR <file.cpp>...] [ONE_INSTRUCTION_SET]
+#                            [COMPILED <target>...])
 #   incontext_add_subcommands(<target> [CUDA] NAMES <name>...)
 #
 # The first compiles a subcommand of the program `incontext`, whose function is incontext::examples::<name>::subcommand
@@ -25,7 +26,7 @@
 # machine that they run on. Nothing compiled for a newer processor is in any other file; simulator.map makes every symbol
 # local but the members of the classes ...Simulator, so that no build calls an inline function of another or of the
 # program. ONE_INSTRUCTION_SET is for a simulator that computes by Eigen, whose digits would depend on the set: it is a
-# part of the program.
+# part of the program. COMPILED is what it needs of the compiled edition, if not all.
 
 # A warning fails the build with g++ 12, which compiles every change, and with clang 14 to 16, one of which compiles
 # every release. Other compilers show it, so that what they wrongly find keeps no user from the tests.
@@ -179,13 +180,17 @@ set(INCONTEXT_CLOSED_FORM_OPTIONS $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C
 set(INCONTEXT_LOOP_OPTIONS $<$<CONFIG:Release>:-O3>)
 
 function(incontext_add_subcommand name)
-  cmake_parse_arguments(PARSE_ARGV 1 A "ONE_INSTRUCTION_SET" "" "SOURCES;SIMULATOR")
+  cmake_parse_arguments(PARSE_ARGV 1 A "ONE_INSTRUCTION_SET" "" "SOURCES;SIMULATOR;COMPILED")
+  if(NOT A_COMPILED)
+    set(A_COMPILED incontext::compiled)
+  endif()
   string(REPLACE "-" "_" folder "${name}")
   list(TRANSFORM A_SIMULATOR PREPEND "${folder}/")
   list(TRANSFORM A_SOURCES PREPEND "${folder}/")
   set_source_files_properties(${A_SIMULATOR} PROPERTIES COMPILE_OPTIONS "${INCONTEXT_LOOP_OPTIONS}")
   add_library(subcommand-${name} OBJECT ${A_SOURCES})
   incontext_link_program(subcommand-${name} incontext_examples CLI11::CLI11)
+  set_property(TARGET subcommand-${name} PROPERTY INCONTEXT_COMPILED ${A_COMPILED})
   target_compile_options(subcommand-${name} PRIVATE "${INCONTEXT_CLOSED_FORM_OPTIONS}")
   set_property(GLOBAL APPEND PROPERTY INCONTEXT_SUBCOMMANDS ${name})
   if(NOT A_SIMULATOR)
@@ -194,7 +199,7 @@ function(incontext_add_subcommand name)
   set_property(TARGET subcommand-${name} PROPERTY INCONTEXT_SIMULATOR ${A_SIMULATOR})
   set_property(GLOBAL APPEND PROPERTY INCONTEXT_SIMULATING_SUBCOMMANDS ${name})
   if(INCONTEXT_INSTRUCTION_SETS AND NOT INCONTEXT_NATIVE AND NOT A_ONE_INSTRUCTION_SET)
-    incontext_add_simulator(incontext-${name} SOURCES ${A_SIMULATOR} SETS ${INCONTEXT_INSTRUCTION_SETS} LINK incontext_examples)
+    incontext_add_simulator(incontext-${name} SOURCES ${A_SIMULATOR} SETS ${INCONTEXT_INSTRUCTION_SETS} LINK incontext_examples ${A_COMPILED})
   else()
     add_library(incontext-${name} OBJECT ${A_SIMULATOR})
     incontext_link_program(incontext-${name} incontext_examples)
@@ -239,6 +244,8 @@ function(incontext_add_subcommands target)
   endforeach()
   foreach(name IN LISTS A_NAMES)
     list(APPEND objects $<TARGET_OBJECTS:subcommand-${name}>)
+    get_target_property(compiled subcommand-${name} INCONTEXT_COMPILED)
+    list(APPEND libraries ${compiled})
   endforeach()
   incontext_list_subcommands(list ${target} ${A_NAMES})
   add_executable(${target} ${sources} ${objects} "${list}" incontext/main.cpp)

@@ -1,8 +1,9 @@
 #include "examples/softmax_error/options.hpp"
 
+#include <incontext/regression/attention.hpp>
+#include <incontext/regression/linear_algebra.hpp>
+#include <incontext/regression/pretrained_attention.hpp>
 #include <nlohmann/json.hpp>
-
-#include "examples/support/closed_forms.hpp"
 
 namespace incontext::examples::softmax_error {
 

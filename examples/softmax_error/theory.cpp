@@ -1,5 +1,9 @@
 #include "examples/softmax_error/theory.hpp"
 
+#include <incontext/regression/bayes_risk.hpp>
+#include <incontext/regression/generalization_error.hpp>
+#include <incontext/regression/inverse_temperature_parabola.hpp>
+#include <incontext/regression/softmax_error.hpp>
 #include <incontext/regression/softmax_error_isotropic.hpp>
 #include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/regression/softmax_second_order.hpp>
@@ -7,7 +11,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "examples/support/closed_forms.hpp"
 #include "examples/support/text.hpp"
 
 namespace incontext::examples::softmax_error {

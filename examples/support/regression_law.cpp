@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <incontext/regression/linear_algebra.hpp>
+#include <incontext/regression/matrix_contracts.hpp>
 #include <limits>
 
-#include "examples/support/closed_forms.hpp"
 #include "examples/support/command_line.hpp"
 #include "examples/support/data_table.hpp"
 #include "examples/support/render.hpp"

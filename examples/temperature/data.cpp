@@ -1,5 +1,14 @@
 #include "examples/temperature/data.hpp"
 
+#include <incontext/regression/any_law_error.hpp>
+#include <incontext/regression/bayes_ridge.hpp>
+#include <incontext/regression/generalization_error.hpp>
+#include <incontext/regression/input_rows.hpp>
+#include <incontext/regression/least_squares_task.hpp>
+#include <incontext/regression/pretrained_attention.hpp>
+#include <incontext/regression/regressable.hpp>
+#include <incontext/regression/softmax_rows_error.hpp>
+#include <incontext/scoring/softmax.hpp>
 #include <incontext/statistics/agreement.hpp>
 #include <incontext/statistics/estimate.hpp>
 
@@ -11,7 +20,6 @@
 #include <random>
 #include <string>
 
-#include "examples/support/closed_forms.hpp"
 #include "examples/support/data_table.hpp"
 
 namespace incontext::examples::temperature {

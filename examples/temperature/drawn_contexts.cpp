@@ -1,13 +1,12 @@
 #include "examples/temperature/drawn_contexts.hpp"
 
+#include <incontext/regression/bayes_ridge.hpp>
 #include <incontext/statistics/moments.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>
-
-#include "examples/support/closed_forms.hpp"
 
 namespace incontext::examples::temperature {
 

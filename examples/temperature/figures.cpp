@@ -1,6 +1,10 @@
 #include "examples/temperature/figures.hpp"
 
+#include <incontext/regression/bayes_risk.hpp>
+#include <incontext/regression/generalization_error.hpp>
+#include <incontext/regression/moment_ratio.hpp>
 #include <incontext/regression/optimal_temperature.hpp>
+#include <incontext/regression/pretrained_attention.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +16,6 @@
 #include <string>
 #include <utility>
 
-#include "examples/support/closed_forms.hpp"
 #include "examples/temperature/drawn_contexts.hpp"
 #include "examples/temperature/optimum.hpp"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <incontext/regression/moment_ratio.hpp>
 #include <string>
 #include <utility>
 
-#include "examples/support/closed_forms.hpp"
 #include "examples/support/data_table.hpp"
 #include "examples/temperature/situation.hpp"
 #include "incontext/scoring/scoring.hpp"

@@ -1,6 +1,11 @@
 #include "examples/temperature/situation.hpp"
 
+#include <incontext/regression/bayes_risk.hpp>
+#include <incontext/regression/generalization_error.hpp>
+#include <incontext/regression/linear_attention_error.hpp>
+#include <incontext/regression/softmax_error.hpp>
 #include <incontext/regression/softmax_optimum.hpp>
+#include <incontext/scoring/softmax.hpp>
 #include <incontext/statistics/estimate.hpp>
 
 #include <algorithm>
@@ -14,7 +19,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "examples/support/closed_forms.hpp"
 #include "examples/support/controls.hpp"
 #include "examples/support/render.hpp"
 

@@ -1,9 +1,8 @@
 #include "examples/temperature/sweep.hpp"
 
+#include <incontext/regression/pretrained_attention.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
-
-#include "examples/support/closed_forms.hpp"
 
 namespace incontext::examples::temperature {
 

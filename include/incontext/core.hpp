@@ -3,6 +3,7 @@
 /// The foundations of all other headers: the mark of device functions, the concept of a scalar, checks of arguments,
 /// counts, packs and lanes of numbers, elementary functions, compensated sums and intervals.
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/constants.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"

@@ -7,6 +7,7 @@
 #include "incontext/scoring/approximate_softmax_error_bounds.hpp"
 #include "incontext/scoring/approximate_softmax_expected_error.hpp"
 #include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/compiled_maps.hpp"
 #include "incontext/scoring/entmax.hpp"
 #include "incontext/scoring/feature_attention.hpp"
 #include "incontext/scoring/feature_kernel.hpp"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core.hpp"
-#include "decompositions.hpp"
 #include "incontext/baselines/corrected_bayes_risk.hpp"
 #include "incontext/baselines/correlated_context.hpp"
 #include "incontext/baselines/diagonal_sgd.hpp"

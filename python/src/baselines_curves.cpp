@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core.hpp"
-#include "decompositions.hpp"
 #include "incontext/baselines/descent_layers.hpp"
 #include "incontext/baselines/pool_averages.hpp"
 #include "incontext/baselines/task_pool.hpp"

@@ -9,7 +9,6 @@
 #include "arguments.hpp"
 #include "context_records.hpp"
 #include "core.hpp"
-#include "decompositions.hpp"
 #include "incontext/classification/any_kernel.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/kernel_attention.hpp"

@@ -1,7 +1,6 @@
 #include <utility>
 
 #include "core.hpp"
-#include "decompositions.hpp"
 #include "describe.hpp"
 #include "lengths.hpp"
 #include "regression_records.hpp"

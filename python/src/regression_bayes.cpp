@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core.hpp"
-#include "decompositions.hpp"
 #include "lengths.hpp"
 #include "regression_records.hpp"
 

@@ -4,7 +4,6 @@
 
 #include "arguments.hpp"
 #include "core.hpp"
-#include "decompositions.hpp"
 #include "incontext/laws/fading_by_map.hpp"
 #include "incontext/laws/row_moments.hpp"
 #include "incontext/laws/simplex_layer.hpp"

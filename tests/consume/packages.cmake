@@ -18,6 +18,10 @@ endfunction()
 
 set(_find "find_package(incontext REQUIRED COMPONENTS cpp")
 configures("an unknown component" "component nonsense needs another name" "${_find} nonsense)")
+configures("a prefix without the library" "component compiled needs an incontext that was installed with INCONTEXT_BUILD_COMPILED"
+           "file(COPY \"${PREFIX}/lib/cmake/incontext\" DESTINATION \"${BINARY}/copy\" PATTERN incontextCompiled* EXCLUDE)
+set(incontext_DIR \"${BINARY}/copy/incontext\")
+find_package(incontext REQUIRED COMPONENTS compiled)")
 configures("no CUDA" "component cuda needs the CUDA toolkit, and the language CUDA" "${_find} cuda)")
 configures("no TBB" "component tbb needs TBB" "${_find} tbb)" -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON)
 configures("no Thrust" "component cpp needs Thrust" "${_find})" -DCMAKE_DISABLE_FIND_PACKAGE_Thrust=ON)

@@ -28,7 +28,7 @@ target_compile_definitions(test_examples PRIVATE INCONTEXT_SOURCES="${PROJECT_SO
 # The program itself, where it is built: run as a user runs it.
 if(TARGET incontext-program)
   file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
-  incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples LABEL examples TIMEOUT ${INCONTEXT_HANG_GUARD})
+  incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples incontext::compiled LABEL examples TIMEOUT ${INCONTEXT_HANG_GUARD})
   target_compile_definitions(test_programs PRIVATE INCONTEXT_SOURCES="${PROJECT_SOURCE_DIR}"
                                                    INCONTEXT_PROGRAM="$<TARGET_FILE:incontext-program>")
   add_dependencies(test_programs incontext-program)

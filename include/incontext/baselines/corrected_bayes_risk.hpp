@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
@@ -93,5 +94,7 @@ CorrectedBayesRisk<T> corrected_bayes_risk(const Eigen::Matrix<T, Eigen::Dynamic
           .risk = noise_variance * (T(1) + learned),
           .error_bound = noise_variance * s1 * T(10) * v / (n * n * spare * spare * spare)};
 }
+
+INCONTEXT_COMPILED(baselines_corrected_bayes_risk, corrected_bayes_risk<double>);
 
 }  // namespace incontext::baselines

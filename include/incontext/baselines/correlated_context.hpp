@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "incontext/baselines/task_variances.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
@@ -161,5 +162,9 @@ CorrelatedLayer<T> optimal_correlated_layer(std::int64_t examples, std::int64_t 
   // psi^2 (1 - gain), without that difference
   return {T(T(1) / (T(1) + spread)), T(task.noise_variance + d * task.task_variance * spread / (T(1) + spread))};
 }
+
+INCONTEXT_COMPILED(baselines_correlated_context, exponential_squared_correlation<double>);
+INCONTEXT_COMPILED(baselines_correlated_context, correlated_layer_risk<double>);
+INCONTEXT_COMPILED(baselines_correlated_context, optimal_correlated_layer<double>);
 
 }  // namespace incontext::baselines

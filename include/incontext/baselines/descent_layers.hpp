@@ -11,6 +11,7 @@
 #include "incontext/baselines/ridge_risk.hpp"
 #include "incontext/baselines/task_variances.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/numerics/minimum.hpp"
@@ -136,5 +137,10 @@ std::int64_t layers_needed(const WishartSpectrum<T>& spectrum, const TaskVarianc
   while (layers <= 64 && !(optimal_layers(spectrum, task, layers).risk <= enough)) ++layers;
   return layers;
 }
+
+INCONTEXT_COMPILED(baselines_descent_layers, descent_risk<double>);
+INCONTEXT_COMPILED(baselines_descent_layers, looped_layers<double>);
+INCONTEXT_COMPILED(baselines_descent_layers, optimal_layers<double>);
+INCONTEXT_COMPILED(baselines_descent_layers, layers_needed<double>);
 
 }  // namespace incontext::baselines

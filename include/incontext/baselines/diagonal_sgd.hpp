@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
@@ -233,5 +234,7 @@ T DiagonalSgd<T>::largest_stable_rate(const T& precision) const {
   }
   throw_domain_error(where, "precision is not reached in 1e6 iterations", precision, "a larger one");
 }
+
+INCONTEXT_COMPILED_DECLARATION(baselines_diagonal_sgd, class DiagonalSgd<double>);
 
 }  // namespace incontext::baselines

@@ -9,6 +9,7 @@
 
 #include "incontext/baselines/task_pool.hpp"
 #include "incontext/baselines/task_variances.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
@@ -224,5 +225,10 @@ std::int64_t tasks_to_generalize(std::int64_t dimension, std::int64_t examples, 
   }
   return high;
 }
+
+INCONTEXT_COMPILED(baselines_pool_averages, drawn_pool<double>);
+INCONTEXT_COMPILED(baselines_pool_averages, mean_pool_errors<double>);
+INCONTEXT_COMPILED(baselines_pool_averages, pool_limit<double>);
+INCONTEXT_COMPILED(baselines_pool_averages, tasks_to_generalize<double>);
 
 }  // namespace incontext::baselines

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
@@ -11,10 +10,12 @@
 
 #include "incontext/baselines/detail/pool_competitors.hpp"
 #include "incontext/baselines/task_variances.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/log_concave.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/numerics/quadrature.hpp"
 
@@ -169,5 +170,8 @@ inline numerics::Quadrature<double> right_task_weight(const Eigen::MatrixXd& inp
     return (most - least) * std::exp(log_s - std::exp(log_s) + log_survivors);
   });
 }
+
+INCONTEXT_COMPILED(baselines_pool_posterior, two_task_pool_risk<double>);
+INCONTEXT_COMPILED(baselines_pool_posterior, two_task_pool_weight<double>);
 
 }  // namespace incontext::baselines

@@ -13,6 +13,7 @@
 #include "incontext/baselines/sgd_tasks.hpp"
 #include "incontext/baselines/task_variances.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 
@@ -166,5 +167,8 @@ std::vector<Curve<T>> reference_curves(const CurveSettings<T>& settings, const s
   }
   return curves;
 }
+
+INCONTEXT_COMPILED(baselines_reference_curves, standardized<double>);
+INCONTEXT_COMPILED(baselines_reference_curves, reference_curves<double>);
 
 }  // namespace incontext::baselines

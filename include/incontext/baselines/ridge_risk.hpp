@@ -7,6 +7,7 @@
 
 #include "incontext/baselines/task_variances.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 
@@ -122,5 +123,10 @@ T mutual_information(const WishartSpectrum<T>& spectrum, const TaskVariances<T>&
   const T ratio = task.task_variance / task.noise_variance;
   return spectrum.mean_sum([&](const T& x) { return T(log1p(T(ratio * x))); }) / T(2);
 }
+
+INCONTEXT_COMPILED(baselines_ridge_risk, ridge_risk<double>);
+INCONTEXT_COMPILED(baselines_ridge_risk, bayes_risk<double>);
+INCONTEXT_COMPILED(baselines_ridge_risk, least_squares_risk<double>);
+INCONTEXT_COMPILED(baselines_ridge_risk, mutual_information<double>);
 
 }  // namespace incontext::baselines

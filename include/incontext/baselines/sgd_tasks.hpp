@@ -9,6 +9,7 @@
 
 #include "incontext/baselines/detail/affine_power.hpp"
 #include "incontext/baselines/task_variances.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
@@ -267,5 +268,9 @@ std::int64_t tasks_needed(const Sgd& sgd, const T& share) {
   }
   return steps * sgd.setting().batch;
 }
+
+INCONTEXT_COMPILED_DECLARATION(baselines_sgd_tasks, class OnePassSgd<double>);
+INCONTEXT_COMPILED(baselines_sgd_tasks, best_constant_rate<double>);
+INCONTEXT_COMPILED(baselines_sgd_tasks, tasks_needed<OnePassSgd<double>, double>);
 
 }  // namespace incontext::baselines

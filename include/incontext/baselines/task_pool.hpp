@@ -1,17 +1,17 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 
 #include "incontext/baselines/task_variances.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::baselines {
@@ -264,5 +264,11 @@ PoolErrors<T> TaskPool<T>::errors(std::int64_t examples) const {
   const T fresh = noise + signal - T(2) * prior * trace + feature * square + twice * label_square * last_square;
   return {.seen = seen, .fresh = fresh};
 }
+
+INCONTEXT_COMPILED(baselines_task_pool, pool_moments<double>);
+INCONTEXT_COMPILED(baselines_task_pool, normal_task_moments<double>);
+INCONTEXT_COMPILED(baselines_task_pool, best_layer<double>);
+INCONTEXT_COMPILED(baselines_task_pool, layer_error<double>);
+INCONTEXT_COMPILED_DECLARATION(baselines_task_pool, class TaskPool<double>);
 
 }  // namespace incontext::baselines

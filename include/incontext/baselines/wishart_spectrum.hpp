@@ -10,6 +10,7 @@
 
 #include "incontext/baselines/detail/panel_rule.hpp"
 #include "incontext/baselines/detail/wishart_density.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
@@ -142,5 +143,7 @@ class WishartSpectrum {
   std::int64_t examples_, dimension_;
   std::vector<T> nodes_ = {}, weights_ = {};
 };
+
+INCONTEXT_COMPILED_DECLARATION(baselines_wishart_spectrum, class WishartSpectrum<double>);
 
 }  // namespace incontext::baselines

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
@@ -139,5 +140,8 @@ HeldTemperature<T> holding_temperature(Held held, const HeadScores<T>& scores, c
           : exp(most.argument);
   return {beta, held_value(held, scores, row_length, beta), is_attained};
 }
+
+INCONTEXT_COMPILED(calibration_held_quantity, held_value<double>);
+INCONTEXT_COMPILED(calibration_held_quantity, holding_temperature<double>);
 
 }  // namespace incontext::calibration

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include "incontext/classification/context_descent.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/decompositions.hpp"
 
 /// The kernel step, and the attention that is it, for any positive definite kernel of one's own.
 namespace incontext::classification {

@@ -13,6 +13,7 @@
 #include "incontext/classification/detail/angle_rule.hpp"
 #include "incontext/classification/detail/partition_function_law.hpp"
 #include "incontext/classification/partition_function.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
@@ -127,5 +128,7 @@ std::vector<T> circle_attention(std::span<const T> prototypes, const T& query, c
   }
   return attention;
 }
+
+INCONTEXT_COMPILED(classification_circle_attention, circle_attention<double>);
 
 }  // namespace incontext::classification

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "incontext/classification/detail/contracts.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
@@ -124,5 +125,10 @@ T entropy(const Prediction<T>& prediction) {
   }
   return sum;
 }
+
+INCONTEXT_COMPILED(classification_context, validate<double>);
+INCONTEXT_COMPILED(classification_context, predict<double>);
+INCONTEXT_COMPILED(classification_context, cross_entropy<double>);
+INCONTEXT_COMPILED(classification_context, entropy<double>);
 
 }  // namespace incontext::classification

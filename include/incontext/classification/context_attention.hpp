@@ -8,6 +8,7 @@
 #include "incontext/classification/context.hpp"
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/partition_function.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/softmax.hpp"
@@ -142,5 +143,8 @@ ContextAttentionPass<T> context_attention(const ContextAttention<T>& attention, 
       scale * (tokens.transpose() * detail::attention_derivative(kind, a, value_gradient)) * context.query.transpose();
   return pass;
 }
+
+INCONTEXT_COMPILED(classification_context_attention, context_tokens<double>);
+INCONTEXT_COMPILED(classification_context_attention, context_attention<double>);
 
 }  // namespace incontext::classification

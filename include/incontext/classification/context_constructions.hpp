@@ -7,6 +7,7 @@
 
 #include "incontext/classification/context_attention.hpp"
 #include "incontext/classification/detail/contracts.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
@@ -230,5 +231,14 @@ Alignment<T> alignment(const Prediction<T>& one, const Prediction<T>& other) {
   return {(one.probabilities - other.probabilities).norm(), products.cwiseQuotient(norms).mean(),
           (one.sensitivity - other.sensitivity).norm()};
 }
+
+INCONTEXT_COMPILED(classification_context_constructions, merged<double>);
+INCONTEXT_COMPILED(classification_context_constructions, linear_construction<double>);
+INCONTEXT_COMPILED(classification_context_constructions, kernel_construction<double>);
+INCONTEXT_COMPILED(classification_context_constructions, rbf_construction<double>);
+INCONTEXT_COMPILED(classification_context_constructions, softmax_construction<double>);
+INCONTEXT_COMPILED(classification_context_constructions, centered<double>);
+INCONTEXT_COMPILED(classification_context_constructions, effective_step<double>);
+INCONTEXT_COMPILED(classification_context_constructions, alignment<double>);
 
 }  // namespace incontext::classification

@@ -7,6 +7,7 @@
 
 #include "incontext/classification/context.hpp"
 #include "incontext/classification/detail/contracts.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/softmax.hpp"
@@ -150,5 +151,9 @@ Prediction<T> adaptive_descent(const Context<T>& context, const T& kappa, const 
   return predict<T>(gain * detail::class_sums<T>(context, weights.head(n)),
                     gain * detail::class_sums<T>(context, centered.topRows(n)));
 }
+
+INCONTEXT_COMPILED(classification_context_descent, linear_descent<double>);
+INCONTEXT_COMPILED(classification_context_descent, kernel_descent<double>);
+INCONTEXT_COMPILED(classification_context_descent, adaptive_descent<double>);
 
 }  // namespace incontext::classification

@@ -9,6 +9,7 @@
 #include "incontext/classification/detail/partition_function_law.hpp"
 #include "incontext/classification/kernel_mean.hpp"
 #include "incontext/classification/partition_function.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
@@ -151,5 +152,7 @@ InversePartitionFunction<T> inverse_partition_function(std::int64_t dimension, c
   if (kappa < even) return detail::even_partition_function<T>(dimension, kappa, context_length, query);
   return detail::InversePartitionFunctionIntegrals<T>(dimension, kappa, context_length, query).all();
 }
+
+INCONTEXT_COMPILED(classification_inverse_partition_function, inverse_partition_function<double>);
 
 }  // namespace incontext::classification

@@ -10,6 +10,7 @@
 #include "incontext/classification/detail/contracts.hpp"
 #include "incontext/classification/detail/partition_function_law.hpp"
 #include "incontext/classification/partition_function.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
@@ -170,5 +171,7 @@ T expected_largest_weight(std::int64_t dimension, const T& kappa, std::int64_t c
   for (const T& s : integrals.grid()) sizes.push_back(log(integrand(s)));
   return integrals(where, sizes, integrand);
 }
+
+INCONTEXT_COMPILED(classification_largest_weight, expected_largest_weight<double>);
 
 }  // namespace incontext::classification

@@ -10,6 +10,7 @@
 #include "incontext/classification/context_attention.hpp"
 #include "incontext/classification/context_constructions.hpp"
 #include "incontext/classification/detail/contracts.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
@@ -91,5 +92,7 @@ RbfAttentionPass<T> rbf_context_attention(const ContextWeights<T>& weights, cons
   pass.key_gradient = -(apart.transpose() * (by_score.asDiagonal() * tokens));
   return pass;
 }
+
+INCONTEXT_COMPILED(classification_rbf_context_attention, rbf_context_attention<double>);
 
 }  // namespace incontext::classification

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "incontext/classification/sparse_neighborhood.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/numerics/quadrature.hpp"
@@ -136,5 +137,7 @@ T sparse_largest_weight(std::int64_t dimension, const T& lambda) {
     return T(exp(T(-v)) * detail::nearest_share(where, farther));
   });
 }
+
+INCONTEXT_COMPILED(classification_sparse_largest_weight, sparse_largest_weight<double>);
 
 }  // namespace incontext::classification

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "incontext/classification/detail/angle_rule.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/numerics/quadrature.hpp"
@@ -242,5 +243,10 @@ SparseNeighborhood<T> sparse_neighborhood(std::int64_t dimension, const T& lambd
   });
   return {self, ipr};
 }
+
+INCONTEXT_COMPILED_DECLARATION(classification_sparse_neighborhood,
+                               SparseNeighborhood<double> sparse_neighborhood(const double&));
+INCONTEXT_COMPILED_DECLARATION(classification_sparse_neighborhood,
+                               SparseNeighborhood<double> sparse_neighborhood(std::int64_t, const double&));
 
 }  // namespace incontext::classification

@@ -14,6 +14,7 @@
 #include "incontext/classification/two_class_layer.hpp"
 #include "incontext/classification/two_class_logits.hpp"
 #include "incontext/classification/two_class_softmax.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
@@ -111,5 +112,9 @@ T mean_adaptive_margin(std::int64_t dimension, const T& kappa, std::int64_t cont
     return expected_adaptive_logit_difference(dimension, kappa, angle, context_length, gain, query);
   });
 }
+
+INCONTEXT_COMPILED(classification_two_class_margin, linear_margin<double>);
+INCONTEXT_COMPILED(classification_two_class_margin, kernel_margin<double>);
+INCONTEXT_COMPILED(classification_two_class_margin, mean_adaptive_margin<double>);
 
 }  // namespace incontext::classification

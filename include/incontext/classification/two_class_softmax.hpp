@@ -12,6 +12,7 @@
 #include "incontext/classification/detail/partition_function_law.hpp"
 #include "incontext/classification/partition_function.hpp"
 #include "incontext/classification/two_class_logits.hpp"
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 
@@ -155,5 +156,7 @@ T expected_adaptive_logit_difference(std::int64_t dimension, const T& kappa, con
   }
   return gain * integrals(where, sizes, integrand);
 }
+
+INCONTEXT_COMPILED(classification_two_class_softmax, expected_adaptive_logit_difference<double>);
 
 }  // namespace incontext::classification

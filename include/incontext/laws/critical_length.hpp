@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
@@ -95,5 +96,8 @@ CriticalLength<T> ssmax_critical_length(const T& scale, const T& variance, const
     return needle_weight(n - 1, T(beta * sqrt(variance)), T(beta * score)).value;
   });
 }
+
+INCONTEXT_COMPILED(laws_critical_length, softmax_critical_length<double>);
+INCONTEXT_COMPILED(laws_critical_length, ssmax_critical_length<double>);
 
 }  // namespace incontext::laws

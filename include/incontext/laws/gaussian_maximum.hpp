@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/interval.hpp"
@@ -206,5 +207,7 @@ numerics::Quadrature<T> largest_weight(const Count<T>& row_length, const T& scor
   throw numerics::QuadratureError("laws::largest_weight", static_cast<double>(change.worst()),
                                   static_cast<double>(tolerance));
 }
+
+INCONTEXT_COMPILED(laws_gaussian_maximum, largest_weight<double>);
 
 }  // namespace incontext::laws

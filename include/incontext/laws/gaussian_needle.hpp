@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
@@ -215,5 +216,11 @@ T noise_weight_leading_order(const Count<T>& noise_count, const T& noise_stddev,
   detail::require_needle("laws::noise_weight_leading_order", n, noise_stddev, gap);
   return n * exp(T(noise_stddev * noise_stddev / T(2) - gap));
 }
+
+INCONTEXT_COMPILED(laws_gaussian_needle, needle_weight<double>);
+INCONTEXT_COMPILED(laws_gaussian_needle, noise_weight<double>);
+INCONTEXT_COMPILED(laws_gaussian_needle, random_needle_weight<double>);
+INCONTEXT_COMPILED(laws_gaussian_needle, needle_weight_annealed<double>);
+INCONTEXT_COMPILED(laws_gaussian_needle, noise_weight_leading_order<double>);
 
 }  // namespace incontext::laws

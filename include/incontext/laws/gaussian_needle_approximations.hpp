@@ -4,6 +4,7 @@
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
@@ -137,5 +138,11 @@ T needle_weight_largest(const Count<T>& noise_count, const T& noise_stddev, cons
   require_positive("laws::needle_weight_largest", "noise_stddev", noise_stddev);
   return exp(T(n * math::log_one_plus(T(-math::normal_tail(T(gap / noise_stddev))))));
 }
+
+INCONTEXT_COMPILED(laws_gaussian_needle_approximations, needle_weight_quenched<double>);
+INCONTEXT_COMPILED(laws_gaussian_needle_approximations, needle_weight_second_order<double>);
+INCONTEXT_COMPILED(laws_gaussian_needle_approximations, needle_weight_log_normal<double>);
+INCONTEXT_COMPILED(laws_gaussian_needle_approximations, needle_weight_stable<double>);
+INCONTEXT_COMPILED(laws_gaussian_needle_approximations, needle_weight_largest<double>);
 
 }  // namespace incontext::laws

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
@@ -180,5 +181,7 @@ GaussianRow<T> gaussian_row(const Count<T>& row_length, const T& score_stddev) {
   return detail::with_normal_row(T(n), score_stddev,
                                  [&](auto row) { return detail::RowFunctionals(std::move(row), score_stddev).all(); });
 }
+
+INCONTEXT_COMPILED(laws_gaussian_row, gaussian_row<double>);
 
 }  // namespace incontext::laws

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
@@ -107,5 +108,9 @@ T annealed_imbalance(const Count<T>& row_length, const T& score_stddev, const Co
   const T rare_square = T(0) < rarity ? T(square * rarity) : T(0);  // square may be infinite
   return score_stddev * sqrt(T((rarity + share) / (rare_square + share)));
 }
+
+INCONTEXT_COMPILED(laws_gradient_sizes, gradient_sizes<double>);
+INCONTEXT_COMPILED(laws_gradient_sizes, query_imbalance<double>);
+INCONTEXT_COMPILED(laws_gradient_sizes, annealed_imbalance<double>);
 
 }  // namespace incontext::laws

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/interval.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/numerics/quadrature.hpp"
@@ -102,5 +103,7 @@ Interval<T> log_concave_support(const Function& f, const T& start, const T& drop
   };
   return {edge(T(-1)), edge(T(1))};
 }
+
+INCONTEXT_COMPILED(laws_log_concave, negligible_drop<double>);
 
 }  // namespace incontext::laws

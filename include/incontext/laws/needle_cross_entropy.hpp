@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
@@ -236,5 +237,13 @@ NeedleOptimum<T> optimal_needle_temperature(const Law& competitors, const Count<
                                    std::numeric_limits<T>::digits / 3, evaluations);
   return {T(exp(least.argument)), least.value, at_most ? least.place : numerics::SearchPlace::inside};
 }
+
+INCONTEXT_COMPILED(laws_needle_cross_entropy, needle_cross_entropy<NormalLaw<double>, double>);
+INCONTEXT_COMPILED(laws_needle_cross_entropy, needle_cross_entropy<UniformLaw<double>, double>);
+INCONTEXT_COMPILED(laws_needle_cross_entropy, needle_cross_entropy<TwoValueLaw<double>, double>);
+INCONTEXT_COMPILED(laws_needle_cross_entropy, optimal_needle_temperature<NormalLaw<double>, double>);
+INCONTEXT_COMPILED(laws_needle_cross_entropy, optimal_needle_temperature<UniformLaw<double>, double>);
+INCONTEXT_COMPILED(laws_needle_cross_entropy, optimal_needle_temperature<TwoValueLaw<double>, double>);
+INCONTEXT_COMPILED(laws_needle_cross_entropy, bounded_log_slope<double>);
 
 }  // namespace incontext::laws

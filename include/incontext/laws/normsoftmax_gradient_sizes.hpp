@@ -4,6 +4,7 @@
 #include <cmath>
 #include <concepts>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
@@ -115,5 +116,7 @@ GradientSizes<T> normsoftmax_gradient_sizes(const N& row_length, const Count<T>&
   sizes.imbalance = sqrt(T(sizes.covariance_isotropic / sizes.mean_token));
   return sizes;
 }
+
+INCONTEXT_COMPILED(laws_normsoftmax_gradient_sizes, normsoftmax_gradient_sizes<double>);
 
 }  // namespace incontext::laws

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/row_contracts.hpp"
@@ -81,5 +82,9 @@ numerics::Quadrature<T> poisson_dirichlet_largest(const T& index) {
     return T((high - low) * t / (T(1) + rest));
   });
 }
+
+INCONTEXT_COMPILED(laws_poisson_dirichlet, poisson_dirichlet_power_sum<double>);
+INCONTEXT_COMPILED(laws_poisson_dirichlet, poisson_dirichlet_entropy<double>);
+INCONTEXT_COMPILED(laws_poisson_dirichlet, poisson_dirichlet_largest<double>);
 
 }  // namespace incontext::laws

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <concepts>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/real.hpp"
@@ -148,5 +149,13 @@ T normsoftmax_needle_height(const N& row_length) {
   const T needed = log(n) + T(0.5);
   return needed / sqrt(T(T(1) - needed * needed / n));
 }
+
+INCONTEXT_COMPILED(laws_retrieval, noise_phase<double>);
+INCONTEXT_COMPILED(laws_retrieval, retrieval_boundary<double>);
+INCONTEXT_COMPILED(laws_retrieval, ssmax_gaussian_threshold<double>);
+INCONTEXT_COMPILED(laws_retrieval, ssmax_freezing_count<double>);
+INCONTEXT_COMPILED(laws_retrieval, longest_retrievable_count<double>);
+INCONTEXT_COMPILED(laws_retrieval, retrieval_gap<double>);
+INCONTEXT_COMPILED(laws_retrieval, normsoftmax_needle_height<double>);
 
 }  // namespace incontext::laws

@@ -7,6 +7,7 @@
 #include "incontext/core/contracts.hpp"
 #include "incontext/laws/standard_row.hpp"
 #include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/compiled_maps.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::laws {
@@ -55,5 +56,7 @@ RowMoments<scoring::Value<Map>> row_moments(const Map& map, std::int64_t row_len
   const StandardRow<T> row = rows(deviation);
   return {row.ipr, T(deviation * row.mean_score), T(score_variance * row.mean_square_score), row.error_estimate};
 }
+
+INCONTEXT_COMPILED_OF_MAPS(laws_row_moments, row_moments);
 
 }  // namespace incontext::laws

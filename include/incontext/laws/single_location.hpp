@@ -14,6 +14,7 @@
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/compiled_maps.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
@@ -174,5 +175,10 @@ SingleLocationError<scoring::Value<Map>> single_location_error(const Map& map, s
   }
   return {error, needle, all_noise, T(needle_square + squares), sums.worst};
 }
+
+INCONTEXT_COMPILED_OF_MAPS(laws_single_location, single_location_error);
+INCONTEXT_COMPILED(laws_single_location, single_location_bayes_error<double>);
+INCONTEXT_COMPILED(laws_single_location, single_location_linear_error<double>);
+INCONTEXT_COMPILED(laws_single_location, single_location_affine_error<double>);
 
 }  // namespace incontext::laws

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
@@ -238,5 +239,8 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& row_length, const 
   r.error_estimate = relative < location.error_estimate ? location.error_estimate : relative;
   return r;
 }
+
+INCONTEXT_COMPILED(laws_ssa_row, ssa_row<double>);
+INCONTEXT_COMPILED(laws_ssa_row, ssa_needle_weight<double>);
 
 }  // namespace incontext::laws

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/interval.hpp"
 #include "incontext/core/real.hpp"
@@ -190,5 +191,7 @@ TwoGroupRow<T> two_group_row(const ScoreGroup<T>& first, const ScoreGroup<T>& se
   }
   return result;
 }
+
+INCONTEXT_COMPILED(laws_two_group_row, two_group_row<double>);
 
 }  // namespace incontext::laws

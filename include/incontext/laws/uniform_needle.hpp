@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/count.hpp"
 #include "incontext/core/math.hpp"
@@ -179,5 +180,9 @@ T uniform_retrieval_gap(const Count<T>& noise_count, const T& span, const T& wei
       "laws::uniform_retrieval_gap", [&](const T& gap) { return uniform_needle_weight(n, span, gap).value; }, annealed,
       weight);
 }
+
+INCONTEXT_COMPILED(laws_uniform_needle, uniform_needle_weight<double>);
+INCONTEXT_COMPILED(laws_uniform_needle, uniform_noise_weight<double>);
+INCONTEXT_COMPILED(laws_uniform_needle, uniform_retrieval_gap<double>);
 
 }  // namespace incontext::laws

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/real.hpp"
 
 namespace incontext::numerics {
@@ -12,6 +13,20 @@ namespace detail {
 /// more among threads that spin while they wait, that a fork() does not copy, and whose number can change the last digits.
 /// A program that wants them for its own products calls Eigen::setNbThreads(n) in main; closed forms then use them, too.
 inline const bool eigen_has_one_thread = (Eigen::setNbThreads(1), true);
+
+#if defined(INCONTEXT_WITH_COMPILED)
+// Eigen allocates as the processor's flags say. A unit whose flags give another alignment than the library was compiled
+// with does not link, for want of this name.
+#define INCONTEXT_PASTE(left, right) left##right
+#define INCONTEXT_FOR_ALIGNMENT(name, bytes) INCONTEXT_PASTE(name, bytes)
+extern const int INCONTEXT_FOR_ALIGNMENT(incontext_compiled_has_no_EIGEN_MAX_ALIGN_BYTES_of_, EIGEN_MAX_ALIGN_BYTES);
+#if defined(INCONTEXT_UNIT_numerics_linear_algebra)
+const int INCONTEXT_FOR_ALIGNMENT(incontext_compiled_has_no_EIGEN_MAX_ALIGN_BYTES_of_, EIGEN_MAX_ALIGN_BYTES) = 0;
+#else
+[[gnu::used]] static const int& alignment_of_incontext_compiled =
+    INCONTEXT_FOR_ALIGNMENT(incontext_compiled_has_no_EIGEN_MAX_ALIGN_BYTES_of_, EIGEN_MAX_ALIGN_BYTES);
+#endif
+#endif
 
 }  // namespace detail
 
@@ -49,5 +64,8 @@ Matrix<T> product(const Matrix<T>& left, const Matrix<T>& right) {
   result.noalias() = left * right;
   return result;
 }
+
+INCONTEXT_COMPILED(numerics_linear_algebra, trace_of_product<double>);
+INCONTEXT_COMPILED(numerics_linear_algebra, product<double>);
 
 }  // namespace incontext::numerics

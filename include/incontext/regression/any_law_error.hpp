@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/error_parabola.hpp"
@@ -128,5 +129,8 @@ InverseTemperatureParabola<T> labeled_rows_error(const Attention<T>& attention, 
   }
   return error;
 }
+
+INCONTEXT_COMPILED(regression_any_law_error, any_law_error<double>);
+INCONTEXT_COMPILED(regression_any_law_error, labeled_rows_error<double>);
 
 }  // namespace incontext::regression

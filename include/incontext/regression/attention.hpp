@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/query_token.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
@@ -56,5 +57,7 @@ struct ErrorConvention {
   QueryToken query = QueryToken::excluded;
   Offset offset = Offset::kept;
 };
+
+INCONTEXT_COMPILED(regression_attention, validate<double>);
 
 }  // namespace incontext::regression

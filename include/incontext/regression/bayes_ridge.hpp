@@ -1,13 +1,14 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/regression/linear_task.hpp"
 
 namespace incontext::regression {
@@ -178,5 +179,11 @@ T bayes_ridge_risk(const Matrix<T>& inputs, const LinearTask<T>& task) {
   const detail::WhitenedContext<T> context("bayes_ridge_risk", inputs, task.task_covariance(), task.noise_variance());
   return bayes_ridge_risk(context.posterior(Vector<T>::Zero(inputs.rows())), task);
 }
+
+INCONTEXT_COMPILED(regression_bayes_ridge, bayes_ridge<double>);
+INCONTEXT_COMPILED_DECLARATION(regression_bayes_ridge,
+                               double bayes_ridge_risk(const RidgePosterior<double>&, const LinearTask<double>&));
+INCONTEXT_COMPILED_DECLARATION(regression_bayes_ridge,
+                               double bayes_ridge_risk(const Matrix<double>&, const LinearTask<double>&));
 
 }  // namespace incontext::regression

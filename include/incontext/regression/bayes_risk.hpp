@@ -1,12 +1,12 @@
 #pragma once
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/numerics/solve.hpp"
 #include "incontext/regression/linear_task.hpp"
 
@@ -114,5 +114,8 @@ BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& 
   return {
       .effective_ridge = kappa, .risk = math::from_count<T>(context_length - 1) * kappa, .mean_excess = mean_excess};
 }
+
+INCONTEXT_COMPILED(regression_bayes_risk, bayes_risk_isotropic_limit<double>);
+INCONTEXT_COMPILED(regression_bayes_risk, bayes_risk_deterministic_equivalent<double>);
 
 }  // namespace incontext::regression

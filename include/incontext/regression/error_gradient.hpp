@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/context_second_moment.hpp"
@@ -170,5 +171,8 @@ ErrorGradient<T> linear_attention_error_gradient(const Attention<T>& attention, 
   return detail::parabola_and_gradient<T>(attention, task, detail::raw_context(attention, task, context_length), slopes,
                                           context_length, Offset::removed, inverse_temperature);
 }
+
+INCONTEXT_COMPILED(regression_error_gradient, generalization_error_gradient<double>);
+INCONTEXT_COMPILED(regression_error_gradient, linear_attention_error_gradient<double>);
 
 }  // namespace incontext::regression

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
@@ -194,5 +195,8 @@ InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention
   const auto without_query = detail::exact_error(attention, task, context_length, Offset::removed);
   return detail::query_included_error(without_query, attention, task, context_length, convention.offset);
 }
+
+INCONTEXT_COMPILED(regression_generalization_error, generalization_error<double>);
+INCONTEXT_COMPILED(regression_generalization_error, generalization_error_leading_order<double>);
 
 }  // namespace incontext::regression

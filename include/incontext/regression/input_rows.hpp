@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
@@ -67,5 +68,7 @@ class InputRows {
   Vector<T> mean_;
   Matrix<T> covariance_;
 };
+
+INCONTEXT_COMPILED_DECLARATION(regression_input_rows, class InputRows<double>);
 
 }  // namespace incontext::regression

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/regression/regressable.hpp"
 
@@ -50,5 +51,7 @@ LeastSquaresTask<T> least_squares_task(const Matrix<T>& inputs, const Vector<T>&
           .intercept = label_rows.mean()(0) - slope.dot(columns.mean),
           .residual_variance = residual.squaredNorm() / math::from_count<T>(labels.size())};
 }
+
+INCONTEXT_COMPILED(regression_least_squares_task, least_squares_task<double>);
 
 }  // namespace incontext::regression

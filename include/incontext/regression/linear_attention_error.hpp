@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/context_second_moment.hpp"
@@ -53,5 +54,7 @@ InverseTemperatureParabola<T> linear_attention_error(const Attention<T>& attenti
                                    detail::raw_context(attention, task, context_length), context_length,
                                    Offset::removed);
 }
+
+INCONTEXT_COMPILED(regression_linear_attention_error, linear_attention_error<double>);
 
 }  // namespace incontext::regression

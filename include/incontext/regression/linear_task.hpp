@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
 
@@ -124,5 +125,7 @@ class LinearTask {
 
   Parameters parameters_;
 };
+
+INCONTEXT_COMPILED_DECLARATION(regression_linear_task, class LinearTask<double>);
 
 }  // namespace incontext::regression

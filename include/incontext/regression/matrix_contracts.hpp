@@ -1,13 +1,14 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
 /// The checks that public functions make of vectors and matrices. Every message names the parameter and the entry or
@@ -170,5 +171,9 @@ void require_positive_semidefinite(std::string_view where, std::string_view para
                        detail::smallest_eigenvalue(matrix), "a symmetric positive semidefinite matrix");
   }
 }
+
+INCONTEXT_COMPILED(regression_matrix_contracts, require_covariance<double>);
+INCONTEXT_COMPILED(regression_matrix_contracts, require_positive_definite<double>);
+INCONTEXT_COMPILED(regression_matrix_contracts, require_positive_semidefinite<double>);
 
 }  // namespace incontext::regression

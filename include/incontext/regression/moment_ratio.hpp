@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
@@ -274,5 +275,18 @@ T corrected_moment_ratio(const T& ratio, const IsotropicAttention<T>& attention,
   return ratio * (T(1.0) + math::from_count<T>(task.dimension) / l) +
          task.noise_variance * attention.key_query_scale * attention.label_value / (task.task_variance * l);
 }
+
+INCONTEXT_COMPILED(regression_moment_ratio, moment_ratio_of_queries<double>);
+INCONTEXT_COMPILED(regression_moment_ratio, moment_ratio<double>);
+INCONTEXT_COMPILED(regression_moment_ratio, corrected_moment_ratio<double>);
+INCONTEXT_COMPILED_DECLARATION(regression_moment_ratio,
+                               MomentRatioEstimate<double> moment_ratio_from_scores(const Matrix<double>&,
+                                                                                    const Vector<double>&));
+INCONTEXT_COMPILED_DECLARATION(regression_moment_ratio,
+                               MomentRatioEstimate<double> moment_ratio_from_scores(const Matrix<double>&,
+                                                                                    SelfOnDiagonal));
+INCONTEXT_COMPILED_DECLARATION(regression_moment_ratio,
+                               MomentRatioEstimate<double> moment_ratio_from_scores(const Matrix<double>&,
+                                                                                    SelfInColumn));
 
 }  // namespace incontext::regression

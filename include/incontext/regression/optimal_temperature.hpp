@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/generalization_error.hpp"
@@ -64,5 +65,8 @@ T optimal_temperature_isotropic(const IsotropicAttention<T>& attention, const Is
   const T l = math::from_count<T>(context_length);
   return gain * (task.input_variance * (T(1.0) + d / l) + task.noise_variance / (task.task_variance * l));
 }
+
+INCONTEXT_COMPILED(regression_optimal_temperature, optimal_temperature<double>);
+INCONTEXT_COMPILED(regression_optimal_temperature, optimal_temperature_isotropic<double>);
 
 }  // namespace incontext::regression

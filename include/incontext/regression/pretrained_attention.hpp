@@ -1,9 +1,10 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <cstdint>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/ridge_inverse.hpp"
 #include "incontext/regression/input_rows.hpp"
@@ -61,5 +62,8 @@ Attention<T> pretrained_attention_from_data(const Matrix<T>& inputs, const Vecto
       {Vector<T>::Zero(inputs.cols()), rows.covariance(), task_mean, task_covariance, noise_variance});
   return pretrained_attention(task, context_length);
 }
+
+INCONTEXT_COMPILED(regression_pretrained_attention, pretrained_attention<double>);
+INCONTEXT_COMPILED(regression_pretrained_attention, pretrained_attention_from_data<double>);
 
 }  // namespace incontext::regression

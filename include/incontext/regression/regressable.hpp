@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/regression/input_rows.hpp"
 
@@ -99,5 +100,7 @@ template <Real T>
 void require_regressable(const Matrix<T>& inputs, std::span<const std::string> column_names) {
   detail::standardized_columns("require_regressable", inputs, column_names);
 }
+
+INCONTEXT_COMPILED(regression_regressable, require_regressable<double>);
 
 }  // namespace incontext::regression

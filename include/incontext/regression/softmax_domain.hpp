@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/linear_task.hpp"
@@ -37,5 +38,7 @@ void require_softmax_domain(std::string_view where, const Attention<T>& attentio
   detail::require_all_zero(where, "input_mean", task.input_mean());
   detail::require_all_zero(where, "input_value", attention.input_value);
 }
+
+INCONTEXT_COMPILED(regression_softmax_domain, require_softmax_domain<double>);
 
 }  // namespace incontext::regression

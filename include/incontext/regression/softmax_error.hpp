@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Eigenvalues>
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -12,6 +11,7 @@
 
 #include "incontext/core/math.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
@@ -22,6 +22,7 @@
 #include "incontext/regression/softmax_domain.hpp"
 #include "incontext/regression/softmax_error_isotropic.hpp"
 #include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/compiled_maps.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
@@ -221,5 +222,7 @@ numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const Linea
   return detail::average_over_queries(where, rows, queries.law(where),
                                       detail::QueryTerms<T>{without_context, reference, value_variance}, tolerance);
 }
+
+INCONTEXT_COMPILED_OF_MAPS(regression_softmax_error, softmax_error, double);
 
 }  // namespace incontext::regression

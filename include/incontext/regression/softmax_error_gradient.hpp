@@ -1,7 +1,5 @@
 #pragma once
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -13,6 +11,7 @@
 #include "incontext/core/math.hpp"
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/softmax_query_average.hpp"
@@ -23,6 +22,7 @@
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/softmax_domain.hpp"
 #include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/compiled_maps.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
@@ -272,5 +272,7 @@ ErrorGradient<T> softmax_error_gradient(const Attention<T>& attention, const Lin
           {inverse_temperature * by_scaled, root * by_value.input_part, by_value.label_part},
           by_scaled.cwiseProduct(attention.key_query).sum()};
 }
+
+INCONTEXT_COMPILED_OF_MAPS(regression_softmax_error_gradient, softmax_error_gradient, double);
 
 }  // namespace incontext::regression

@@ -14,6 +14,7 @@
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/optimal_temperature.hpp"
 #include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/compiled_maps.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
@@ -123,5 +124,7 @@ numerics::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& att
                                                             reference, T(v * v * label_variance)},
                                       tolerance);
 }
+
+INCONTEXT_COMPILED_OF_MAPS(regression_softmax_error_isotropic, softmax_error_isotropic, double);
 
 }  // namespace incontext::regression

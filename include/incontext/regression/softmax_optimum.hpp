@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/numerics/minimum.hpp"
@@ -234,5 +235,10 @@ SoftmaxOptimum<T> ssa_optimal_exponent_isotropic(const IsotropicAttention<T>& at
   if (!search.helps()) return {T(1.0), flattest, numerics::SearchPlace::lowest};
   return search.minimize(family, T(1.0), T(T(1.0) / (base * search.guess())), T(1000.0));
 }
+
+INCONTEXT_COMPILED(regression_softmax_optimum, softmax_optimal_temperature_isotropic<double>);
+INCONTEXT_COMPILED(regression_softmax_optimum, ssmax_optimal_scale_isotropic<double>);
+INCONTEXT_COMPILED(regression_softmax_optimum, ssa_optimal_base_isotropic<double>);
+INCONTEXT_COMPILED(regression_softmax_optimum, ssa_optimal_exponent_isotropic<double>);
 
 }  // namespace incontext::regression

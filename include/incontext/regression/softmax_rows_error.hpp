@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -12,10 +11,12 @@
 #include <vector>
 
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/scoring/checked.hpp"
+#include "incontext/scoring/compiled_maps.hpp"
 #include "incontext/scoring/softmax_of.hpp"
 
 namespace incontext::regression {
@@ -204,5 +205,8 @@ numerics::Quadrature<T> softmax_labeled_rows_error(const Attention<T>& attention
   return detail::average_over_rows<T>(where, attention, rows, context_length, map, T(0.0),
                                       [&](Eigen::Index q) { return Matrix<T>(read.array() - labels(q)); });
 }
+
+INCONTEXT_COMPILED_OF_MAPS(regression_softmax_rows_error, softmax_any_law_error, double);
+INCONTEXT_COMPILED_OF_MAPS(regression_softmax_rows_error, softmax_labeled_rows_error, double);
 
 }  // namespace incontext::regression

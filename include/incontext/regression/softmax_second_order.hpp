@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <cmath>
 #include <cstdint>
 #include <sstream>
@@ -8,8 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/white_attention.hpp"
 #include "incontext/regression/linear_task.hpp"
@@ -119,5 +120,8 @@ T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>&
   return noise + trace_of_product<T>(product<T>(white.task, h), h.transpose()) +
          v * z / math::from_count<T>(context_length) * (v * spread + T(2.0) * cross);
 }
+
+INCONTEXT_COMPILED(regression_softmax_second_order, second_order_lowest_temperature<double>);
+INCONTEXT_COMPILED(regression_softmax_second_order, softmax_error_second_order<double>);
 
 }  // namespace incontext::regression

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <cstdint>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/ridge_inverse.hpp"
 #include "incontext/regression/linear_algebra.hpp"
@@ -73,5 +74,8 @@ Attention<T> trained_linear_attention(const LinearTask<T>& task, std::int64_t co
   const T l = math::from_count<T>(context_length);
   return detail::attention_of_least_error<T>("trained_linear_attention", task, context_length, (l + T(1.0)) / l);
 }
+
+INCONTEXT_COMPILED(regression_trained_attention, trained_attention<double>);
+INCONTEXT_COMPILED(regression_trained_attention, trained_linear_attention<double>);
 
 }  // namespace incontext::regression

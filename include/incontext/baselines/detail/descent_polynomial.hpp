@@ -1,8 +1,6 @@
 #pragma once
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include "incontext/baselines/wishart_spectrum.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::baselines::detail {

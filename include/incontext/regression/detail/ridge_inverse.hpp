@@ -1,7 +1,6 @@
 #pragma once
 
-#include <Eigen/Cholesky>
-
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/regression/linear_algebra.hpp"
 
 namespace incontext::regression::detail {

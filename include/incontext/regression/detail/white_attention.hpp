@@ -1,7 +1,6 @@
 #pragma once
 
-#include <Eigen/Cholesky>
-
+#include "incontext/numerics/decompositions.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/detail/error_parabola.hpp"
 #include "incontext/regression/linear_task.hpp"

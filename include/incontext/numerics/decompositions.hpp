@@ -1,0 +1,21 @@
+#pragma once
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+
+#include "incontext/core/compiled.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
+
+/// Eigen's decompositions of a dense matrix, which the rooms include from here: the compiled edition has those of
+/// `double`, at one to six seconds each.
+namespace Eigen {
+
+INCONTEXT_COMPILED_DECLARATION(numerics_decompositions,
+                               LLT<MatrixXd>& LLT<MatrixXd>::compute(const EigenBase<MatrixXd>&));
+INCONTEXT_COMPILED_DECLARATION(
+    numerics_decompositions,
+    SelfAdjointEigenSolver<MatrixXd>& SelfAdjointEigenSolver<MatrixXd>::compute(const EigenBase<MatrixXd>&, int));
+INCONTEXT_COMPILED_DECLARATION(numerics_decompositions,
+                               EigenSolver<MatrixXd>& EigenSolver<MatrixXd>::compute(const EigenBase<MatrixXd>&, bool));
+
+}  // namespace Eigen
