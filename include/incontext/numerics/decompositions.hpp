@@ -6,8 +6,8 @@
 #include "incontext/core/compiled.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
 
-/// Eigen's decompositions of a dense matrix, which the rooms include from here: the compiled edition has those of
-/// `double`, at one to six seconds each.
+/// Eigen's decompositions of a dense matrix. The rooms include them from here, because the compiled edition has those of
+/// `double`.
 namespace Eigen {
 
 INCONTEXT_COMPILED_DECLARATION(numerics_decompositions,
