@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/real50.hpp"
 #include "support/refusal.hpp"
 #include "support/relative.hpp"
 #include "support/sample_mean.hpp"
@@ -124,14 +123,6 @@ TEST_CASE("layers needed: one fewer does not suffice") {
     CHECK(optimal_layers(spectrum, at.task, layers).risk <= floor + 0.2 * (floor - noise));
     CHECK(optimal_layers(spectrum, at.task, layers - 1).risk > floor + 0.2 * (floor - noise));
   }
-}
-
-TEST_CASE("the error of rates rounds as the spectrum does") {
-  const WishartSpectrum<double> rounded(9, 6);
-  const WishartSpectrum<Real50> exact(9, 6);
-  const auto value = descent_risk<double>(rounded, {0.25, 0.125}, {0.25, 0.5, 0.875});
-  const auto reference = descent_risk<Real50>(exact, {0.25, 0.125}, {0.25, 0.5, 0.875});
-  CHECK(relative(value, static_cast<double>(reference)) < 1e-14);
 }
 
 TEST_CASE("limits of layers: none, and no example") {

@@ -10,7 +10,6 @@
 #include "baselines/gauss_hermite.hpp"
 #include "incontext/baselines/sgd_tasks.hpp"
 #include "support/catch.hpp"
-#include "support/real50.hpp"
 #include "support/refusal.hpp"
 #include "support/relative.hpp"
 #include "support/sample_mean.hpp"
@@ -182,33 +181,6 @@ TEST_CASE("the greedy rate is the best for the next step, and a tail average of 
     state = next;
   }
   CHECK(relative(sgd.tail_average_risk(9, 1, 0.01), sgd.risk(sgd.after(9, 0.01))) < 1e-15);
-}
-
-TEST_CASE("the recursion of entries keeps its digits") {
-  const std::vector<double> inputs = {2.0, 0.5, 1e-3}, tasks = {0.25, 4.0, 1.0};
-  const DiagonalSgd<double> rounded(setting_of(inputs, tasks, 6));
-  DiagonalSgdSetting<Real50> wide{.input_variances = numerics::Vector<Real50>(3),
-                                  .task_variances = numerics::Vector<Real50>(3),
-                                  .noise_variance = Real50(0.2),
-                                  .context_length = 6};
-  for (const int i : {0, 1, 2}) {
-    wide.input_variances(i) = Real50(inputs[static_cast<std::size_t>(i)]);
-    wide.task_variances(i) = Real50(tasks[static_cast<std::size_t>(i)]);
-  }
-  const DiagonalSgd<Real50> exact(wide);
-  const double rate = 0.5 * rounded.largest_stable_rate();
-  Worst worst;
-  for (const std::int64_t steps : {1, 10, 200}) {
-    const auto wanted = exact.after(steps, Real50(rate));
-    const auto found = rounded.after(steps, rate);
-    for (const int i : {0, 1, 2}) {
-      for (const int j : {0, 1, 2}) {
-        worst.add(relative(found.squares(i, j), static_cast<double>(wanted.squares(i, j))), i, " ", j, " ", steps);
-      }
-    }
-  }
-  CHECK(worst <= 1e-13);
-  CHECK(relative(rounded.floor(), static_cast<double>(exact.floor())) < 1e-15);
 }
 
 TEST_CASE("bad settings of SGD with a diagonal covariance are refused by name") {

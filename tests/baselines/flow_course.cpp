@@ -12,7 +12,6 @@
 #include "incontext/baselines/sgd_tasks.hpp"
 #include "incontext/training/gradient_flow.hpp"
 #include "support/catch.hpp"
-#include "support/real50.hpp"
 #include "support/refusal.hpp"
 #include "support/relative.hpp"
 #include "support/sample_mean.hpp"
@@ -136,22 +135,6 @@ TEST_CASE("the course ends at the best layer, and its times are those of its gai
   CHECK(relative(course.half_time(), 7.76572) < 1e-6);
   const double width = 2 / course.growth_rate();
   CHECK(relative(course.gain(course.half_time() + width) / course.final_gain(), 1 / (1 + std::exp(-2))) < 1e-13);
-}
-
-TEST_CASE("the course keeps its digits") {
-  Worst worst;
-  for (const double start : {1e-9, 1e-3, 2.0}) {
-    const FlowCourse<double> rounded({.dimension = 6, .context_length = 10, .task = {0.25, 0.125}, .start = start});
-    const FlowCourse<Real50> exact(
-        {.dimension = 6, .context_length = 10, .task = {Real50(0.25), Real50(0.125)}, .start = Real50(start)});
-    for (const double time : {0.0, 1.0, 10.0, 60.0}) {
-      const double scale = 2.3e-16 * (1 + rounded.growth_rate() * time);
-      worst.add(relative(rounded.gain(time), static_cast<double>(exact.gain(Real50(time)))) / scale, "gain ", time);
-      const double excess = static_cast<double>(exact.risk(Real50(time)));
-      worst.add(relative(rounded.risk(time), excess) / scale, "risk ", time);
-    }
-  }
-  CHECK(worst <= 16);
 }
 
 TEST_CASE("bad courses are refused by name") {

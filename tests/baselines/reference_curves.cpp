@@ -98,12 +98,6 @@ TEST_CASE("the units are those of contexts drawn in them", "[statistics]") {
   }
 }
 
-TEST_CASE("curves in float are those in double, rounded") {
-  const auto coarse = reference_curves<float>({.dimension = 3, .noise_variance = 0.2F, .task_variance = 0.5F}, {2, 9});
-  const auto fine = reference_curves<double>({.dimension = 3, .noise_variance = 0.2, .task_variance = 0.5}, {2, 9});
-  CHECK(std::abs(static_cast<double>(values_of(coarse, "bayes")[1]) - values_of(fine, "bayes")[1]) < 2e-7);
-}
-
 TEST_CASE("curves of pretraining are those of its functions, between their limits, in any unit") {
   CurveSettings<double> pretrained = setting;
   pretrained.pretraining_tasks = {2, 50};

@@ -11,7 +11,6 @@
 #include "baselines/gauss_hermite.hpp"
 #include "incontext/baselines/descent_layers.hpp"
 #include "support/catch.hpp"
-#include "support/real50.hpp"
 #include "support/refusal.hpp"
 #include "support/relative.hpp"
 #include "support/sample_mean.hpp"
@@ -148,50 +147,6 @@ TEST_CASE("the mean of the last layers of drawn training has this error, far bel
   CAPTURE(run.tail.mean(), run.tail.standard_error());
   CHECK(std::abs(run.tail.z(sgd.tail_average_risk(80, 50, rate))) <= 5);
   CHECK_FALSE(std::abs(run.tail.z(sgd.risk(sgd.after(80, rate)))) <= 5);
-}
-
-TEST_CASE("powers of a step are the steps one after the other, at 50 digits") {
-  const SgdSetting<Real50> wide{.dimension = 5, .context_length = 8, .task = {Real50(0.25), Real50(0.2)}, .batch = 3};
-  const OnePassSgd<Real50> exact(wide);
-  const OnePassSgd<double> rounded({.dimension = 5, .context_length = 8, .task = {0.25, 0.2}, .batch = 3});
-  Worst of_steps, of_rounding;
-  for (const double share : {1e-9, 0.01, 0.5, 0.99}) {
-    const double rate = share * rounded.largest_stable_rate();
-    SgdState<Real50> state = exact.start();
-    std::int64_t steps = 0;
-    for (const std::int64_t next : {1, 2, 3, 10, 77, 500}) {
-      for (; steps < next; ++steps) state = exact.step(state, Real50(rate));
-      const SgdState<Real50> power = exact.after(steps, Real50(rate));
-      of_steps.add(static_cast<double>(abs(power.square / state.square - 1)) * 1e45, "steps ", steps, " share ", share);
-    }
-    for (const std::int64_t many : {1, 77, 100'000, 1'000'000'000}) {
-      const auto wanted = exact.after(many, Real50(rate));
-      const auto found = rounded.after(many, rate);
-      of_rounding.add(relative(found.square, static_cast<double>(wanted.square)), "steps ", many, " share ", share);
-      const auto tail = static_cast<double>(exact.tail_average_risk(many, (many + 1) / 2, Real50(rate)));
-      of_rounding.add(relative(rounded.tail_average_risk(many, (many + 1) / 2, rate), tail), "tail ", many);
-    }
-  }
-  CHECK(of_steps <= 1);
-  CHECK(of_rounding <= 200 * 2.3e-16);
-}
-
-TEST_CASE("the mean of the last layers is the mean of layers that are kept, at 50 digits") {
-  // E |mean of Delta|^2 by all pairs: E tr Delta_s^T Delta_t = (1 - gamma b)^(t - s) D_s
-  const OnePassSgd<Real50> sgd({.dimension = 3, .context_length = 4, .task = {Real50(0.5), Real50(1)}});
-  const Real50 rate = Real50(0.3) * sgd.largest_stable_rate();
-  const Real50 curvature = (sgd.risk(sgd.start()) - sgd.floor()) / sgd.start().square;
-  const int steps = 12, tail = 7;
-  Real50 sum = 0;
-  for (int s = steps - tail + 1; s <= steps; ++s) {
-    Real50 power = 1;
-    for (int t = s; t <= steps; ++t) {
-      sum += (s == t ? 1 : 2) * power * sgd.after(s, rate).square;
-      power *= 1 - rate * curvature;
-    }
-  }
-  const Real50 expected = sgd.floor() + curvature * sum / (tail * tail);
-  CHECK(abs(sgd.tail_average_risk(steps, tail, rate) / expected - 1) < Real50("1e-45"));
 }
 
 TEST_CASE("the best layer is one layer of descent, and zeros are the answer 0") {

@@ -169,14 +169,6 @@ TEST_CASE("one eigendecomposition has the errors of the normal equations, for fe
   CHECK(worst <= 1e-12);
 }
 
-TEST_CASE("the errors of a pool in float are those in double, rounded") {
-  std::mt19937_64 engine(25);
-  const Eigen::MatrixXf coarse = random_tasks(5, 3, 0.5, engine).cast<float>();
-  const auto single = TaskPool<float>(coarse, {0.25F, 0.5F}).errors(10);
-  const auto twice = TaskPool<double>(coarse.cast<double>(), {0.25, 0.5}).errors(10);
-  CHECK(relative(static_cast<double>(single.fresh), twice.fresh) < 2e-5);
-}
-
 TEST_CASE("a layer of all tasks is one layer of descent, and a pool in a plane learns nothing beyond it") {
   for (const std::int64_t examples : {1, 10, 500}) {
     const WishartSpectrum<double> spectrum(examples, 6);

@@ -105,13 +105,6 @@ TEST_CASE("drawn matrices have these means, and not those of complex matrices", 
   }
 }
 
-TEST_CASE("a rule in float is that in double, rounded") {
-  const WishartSpectrum<float> rounded(20, 12);
-  const WishartSpectrum<double> exact(20, 12);
-  const float value = rounded.mean_sum([](float x) { return 1 / (x + 0.25f); });
-  CHECK(relative(static_cast<double>(value), exact.mean_sum([](double x) { return 1 / (x + 0.25); })) < 2e-6);
-}
-
 TEST_CASE("no examples, no eigenvalues but zeros") {
   const WishartSpectrum<double> spectrum(0, 7);
   CHECK(spectrum.nodes().empty());

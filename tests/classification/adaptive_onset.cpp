@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "support/real50.hpp"
 #include "support/refusal.hpp"
 #include "support/sample_mean.hpp"
 
@@ -115,13 +114,6 @@ TEST_CASE("the onset's ratio is that of drawn moments", "[classification]") {
     CAPTURE(k);
     CHECK(std::abs(drawn.z(adaptive_onset_ratio<double>(k))) <= 5);
     CHECK(std::abs(drawn.z(1.2 * adaptive_onset_ratio<double>(k))) > 5);  // power
-  }
-}
-
-TEST_CASE("the onset's ratio keeps its digits", "[classification]") {
-  for (const int k : {3, 5, 10, 100}) {
-    const Real50 exact = adaptive_onset_ratio<Real50>(k);
-    CHECK(std::abs(adaptive_onset_ratio<double>(k) / static_cast<double>(exact) - 1) <= 1e-12);
   }
 }
 

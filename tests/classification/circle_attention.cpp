@@ -7,7 +7,6 @@
 
 #include "classification/sphere.hpp"
 #include "support/catch.hpp"
-#include "support/real50.hpp"
 #include "support/refusal.hpp"
 
 namespace incontext::testing {
@@ -81,7 +80,7 @@ TEST_CASE("attention on the circle is that of drawn contexts of five cells", "[c
   CHECK(std::abs(without[3].z(limit[3])) > 5);  // power: the limit of long contexts is not it
 }
 
-TEST_CASE("attention on the circle keeps its sum, its digits and its limits", "[classification]") {
+TEST_CASE("attention on the circle keeps its sum and its limits", "[classification]") {
   const std::vector<double> prototypes{5.9, 0.4, 2.0, 1.1, -2.5};
   for (const double kappa : {0.0, 3.0, 80.0}) {
     double sum = 0;
@@ -93,10 +92,6 @@ TEST_CASE("attention on the circle keeps its sum, its digits and its limits", "[
   const auto far = attention_of(prototypes, 0.9, 3.0, 5'000'000, QueryToken::included);
   const auto limit = circle_cells<double>(prototypes, 0.9, 3.0, 5, 1.0).balanced_weights;
   for (std::size_t c = 0; c < 5; ++c) CHECK(std::abs(far[c] / limit[c] - 1) <= 1e-5);
-  const std::vector<Real50> exact_prototypes{Real50(0.25), Real50(2), Real50(4.5)};
-  const auto exact = circle_attention<Real50>(exact_prototypes, Real50(0.5), Real50(3), 6, QueryToken::included);
-  const auto rounded = attention_of({0.25, 2, 4.5}, 0.5, 3.0, 6, QueryToken::included);
-  for (std::size_t c = 0; c < 3; ++c) CHECK(std::abs(rounded[c] - static_cast<double>(exact[c])) <= 1e-11);
 }
 
 TEST_CASE("attention on the circle refuses what is outside its domain", "[classification]") {

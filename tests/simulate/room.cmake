@@ -1,5 +1,5 @@
-# The bits program, compiled by every compiler and for every instruction set at hand; where there is nvcc, also for
-# CUDA, run where there is a GPU.
+# The bits program, compiled by every compiler and for every instruction set at hand. For CUDA, which takes nvcc minutes,
+# it is compiled by scripts/gpu-check and with the slow tests.
 set(_bits_flags
   -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/cuda
   -DTHRUST_HOST_SYSTEM=THRUST_HOST_SYSTEM_CPP -DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP)
@@ -21,7 +21,8 @@ if(TARGET incontext-bits-cuda AND INCONTEXT_BASH)
   set(INCONTEXT_PTXAS_RECORD "${CMAKE_CURRENT_BINARY_DIR}/ptxas.txt")
   target_compile_options(incontext-bits-cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)
   set_target_properties(incontext-bits-cuda PROPERTIES CUDA_COMPILER_LAUNCHER
-    "${INCONTEXT_BASH};${PROJECT_SOURCE_DIR}/tests/gpu/keep_ptxas.sh;${INCONTEXT_PTXAS_RECORD};${CMAKE_CUDA_COMPILER_LAUNCHER}")
+    "${INCONTEXT_BASH};${PROJECT_SOURCE_DIR}/tests/gpu/keep_ptxas.sh;${INCONTEXT_PTXAS_RECORD};${CMAKE_CUDA_COMPILER_LAUNCHER}"
+    EXCLUDE_FROM_ALL $<NOT:$<BOOL:${INCONTEXT_SLOW_TESTS}>>)
 endif()
 set(_built_with other)
 if(NOT INCONTEXT_NATIVE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -81,7 +82,7 @@ incontext_add_test_program(test_host_gpu SOURCES "${CMAKE_CURRENT_LIST_DIR}/host
                            LINK incontext::simulate_omp LABEL simulate TIMEOUT ${INCONTEXT_HANG_GUARD})
 incontext_use_host_gpu(test_host_gpu)
 
-if(TARGET incontext-bits-cuda)
+if(TARGET incontext-bits-cuda AND INCONTEXT_SLOW_TESTS)
   add_test(NAME gpu/bits COMMAND "${INCONTEXT_BASH}" -c
     "'$<TARGET_FILE:incontext-bits-cuda>' cuda > bits.out || exit $?; diff '${CMAKE_CURRENT_LIST_DIR}/bits.txt' bits.out")
   set_tests_properties(gpu/bits PROPERTIES LABELS gpu SKIP_RETURN_CODE 77 TIMEOUT ${INCONTEXT_HANG_GUARD})
