@@ -10,8 +10,8 @@
 #include <optional>
 #include <utility>
 
-#include "examples/support/binomial_interval.hpp"
 #include "examples/support/text.hpp"
+#include "examples/train/binomial_interval.hpp"
 
 namespace incontext::examples::train {
 

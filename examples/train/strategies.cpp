@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "examples/support/binomial_interval.hpp"
 #include "examples/support/judgment.hpp"
+#include "examples/train/binomial_interval.hpp"
 #include "examples/train/layers.hpp"
 
 namespace incontext::examples::train {

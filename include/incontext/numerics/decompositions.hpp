@@ -15,7 +15,5 @@ INCONTEXT_COMPILED_DECLARATION(numerics_decompositions,
 INCONTEXT_COMPILED_DECLARATION(
     numerics_decompositions,
     SelfAdjointEigenSolver<MatrixXd>& SelfAdjointEigenSolver<MatrixXd>::compute(const EigenBase<MatrixXd>&, int));
-INCONTEXT_COMPILED_DECLARATION(numerics_decompositions,
-                               EigenSolver<MatrixXd>& EigenSolver<MatrixXd>::compute(const EigenBase<MatrixXd>&, bool));
 
 }  // namespace Eigen

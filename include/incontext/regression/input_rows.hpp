@@ -26,18 +26,7 @@ namespace incontext::regression {
 template <Real T>
 class InputRows {
  public:
-  explicit InputRows(Matrix<T> rows) : centered_(std::move(rows)) {
-    require_at_least("InputRows", "rows.rows()", centered_.rows(), Eigen::Index{2});
-    require_at_least("InputRows", "rows.cols()", centered_.cols(), Eigen::Index{1});
-    require_finite_entries("InputRows", "rows", centered_);
-    mean_ = column_means();
-    centered_.rowwise() -= mean_.transpose();
-    // The second pass subtracts what rounding left in the first, so that a mean far from 0 costs no digits.
-    const Vector<T> left = column_means();
-    mean_ += left;
-    centered_.rowwise() -= left.transpose();
-    covariance_ = weighted_square(Vector<T>::Ones(count()));
-  }
+  explicit InputRows(Matrix<T> rows);
 
   std::int64_t count() const { return centered_.rows(); }
   std::int64_t dimension() const { return centered_.cols(); }
@@ -50,24 +39,53 @@ class InputRows {
   Matrix<T> fourth_moment(const Matrix<T>& b) const { return weighted_square(quadratic_form(b)); }
 
   /// t(B) = E[(z^T B z) z] for a symmetric B.
-  Vector<T> third_moment(const Matrix<T>& b) const {
-    return centered_.transpose() * quadratic_form(b) / math::from_count<T>(count());
-  }
+  Vector<T> third_moment(const Matrix<T>& b) const;
 
  private:
-  Vector<T> column_means() const { return centered_.colwise().sum().transpose() / math::from_count<T>(count()); }
-
-  Vector<T> quadratic_form(const Matrix<T>& b) const { return (centered_ * b).cwiseProduct(centered_).rowwise().sum(); }
-
-  Matrix<T> weighted_square(const Vector<T>& weights) const {
-    const Matrix<T> product = centered_.transpose() * (weights.asDiagonal() * centered_);
-    return (product + product.transpose()) / (T(2.0) * math::from_count<T>(count()));  // symmetric to the last bit
-  }
+  Vector<T> column_means() const;
+  Vector<T> quadratic_form(const Matrix<T>& b) const;
+  Matrix<T> weighted_square(const Vector<T>& weights) const;
 
   Matrix<T> centered_;
   Vector<T> mean_;
   Matrix<T> covariance_;
 };
+
+// A member that is defined in its class is inline, and callers would compile it in spite of the compiled edition.
+template <Real T>
+InputRows<T>::InputRows(Matrix<T> rows) : centered_(std::move(rows)) {
+  require_at_least("InputRows", "rows.rows()", centered_.rows(), Eigen::Index{2});
+  require_at_least("InputRows", "rows.cols()", centered_.cols(), Eigen::Index{1});
+  require_finite_entries("InputRows", "rows", centered_);
+  mean_ = column_means();
+  centered_.rowwise() -= mean_.transpose();
+  // The second pass subtracts what rounding left in the first, so that a mean far from 0 costs no digits.
+  const Vector<T> left = column_means();
+  mean_ += left;
+  centered_.rowwise() -= left.transpose();
+  covariance_ = weighted_square(Vector<T>::Ones(count()));
+}
+
+template <Real T>
+Vector<T> InputRows<T>::third_moment(const Matrix<T>& b) const {
+  return centered_.transpose() * quadratic_form(b) / math::from_count<T>(count());
+}
+
+template <Real T>
+Vector<T> InputRows<T>::column_means() const {
+  return centered_.colwise().sum().transpose() / math::from_count<T>(count());
+}
+
+template <Real T>
+Vector<T> InputRows<T>::quadratic_form(const Matrix<T>& b) const {
+  return (centered_ * b).cwiseProduct(centered_).rowwise().sum();
+}
+
+template <Real T>
+Matrix<T> InputRows<T>::weighted_square(const Vector<T>& weights) const {
+  const Matrix<T> product = centered_.transpose() * (weights.asDiagonal() * centered_);
+  return (product + product.transpose()) / (T(2.0) * math::from_count<T>(count()));  // symmetric to the last bit
+}
 
 INCONTEXT_COMPILED_DECLARATION(regression_input_rows, class InputRows<double>);
 

@@ -59,25 +59,9 @@ class LinearTask {
     T noise_variance = T(0.0);
   };
 
-  explicit LinearTask(Parameters parameters) : parameters_(std::move(parameters)) {
-    const Eigen::Index d = parameters_.input_mean.size();
-    require_at_least("LinearTask", "input_mean.size()", d, Eigen::Index{1});
-    require_finite_entries("LinearTask", "input_mean", parameters_.input_mean);
-    require_positive_definite("LinearTask", "input_covariance", parameters_.input_covariance, d);
-    require_shape("LinearTask", "task_mean", parameters_.task_mean, d, 1);
-    require_finite_entries("LinearTask", "task_mean", parameters_.task_mean);
-    require_positive_definite("LinearTask", "task_covariance", parameters_.task_covariance, d);
-    require_non_negative("LinearTask", "noise_variance", parameters_.noise_variance);
-    symmetrize(parameters_.input_covariance);
-    symmetrize(parameters_.task_covariance);
-  }
+  explicit LinearTask(Parameters parameters);
 
-  static LinearTask isotropic(const IsotropicTask<T>& law) {
-    detail::require_isotropic("LinearTask::isotropic", law);
-    const Matrix<T> identity = Matrix<T>::Identity(law.dimension, law.dimension);
-    const Vector<T> zero = Vector<T>::Zero(law.dimension);
-    return LinearTask({zero, identity * law.input_variance, zero, identity * law.task_variance, law.noise_variance});
-  }
+  static LinearTask isotropic(const IsotropicTask<T>& law);
 
   std::int64_t dimension() const { return parameters_.input_mean.size(); }
   const Vector<T>& input_mean() const { return parameters_.input_mean; }
@@ -87,9 +71,9 @@ class LinearTask {
   const T& noise_variance() const { return parameters_.noise_variance; }
 
   /// Lambda = Sigma + mu_x mu_x^T.
-  Matrix<T> input_second_moment() const { return input_covariance() + input_mean() * input_mean().transpose(); }
+  Matrix<T> input_second_moment() const;
   /// R = W + mu_w mu_w^T.
-  Matrix<T> task_second_moment() const { return task_covariance() + task_mean() * task_mean().transpose(); }
+  Matrix<T> task_second_moment() const;
 
   // Copies with one parameter changed, checked again.
   LinearTask with_input_mean(Vector<T> mean) const { return with(&Parameters::input_mean, std::move(mean)); }
@@ -118,13 +102,49 @@ class LinearTask {
     return LinearTask(std::move(changed));
   }
 
-  static void symmetrize(Matrix<T>& matrix) {
-    const Matrix<T> transposed = matrix.transpose();
-    matrix = (matrix + transposed) * T(0.5);
-  }
+  static void symmetrize(Matrix<T>& matrix);
 
   Parameters parameters_;
 };
+
+// Outside of the class, as in input_rows.hpp.
+template <Real T>
+LinearTask<T>::LinearTask(Parameters parameters) : parameters_(std::move(parameters)) {
+  const Eigen::Index d = parameters_.input_mean.size();
+  require_at_least("LinearTask", "input_mean.size()", d, Eigen::Index{1});
+  require_finite_entries("LinearTask", "input_mean", parameters_.input_mean);
+  require_positive_definite("LinearTask", "input_covariance", parameters_.input_covariance, d);
+  require_shape("LinearTask", "task_mean", parameters_.task_mean, d, 1);
+  require_finite_entries("LinearTask", "task_mean", parameters_.task_mean);
+  require_positive_definite("LinearTask", "task_covariance", parameters_.task_covariance, d);
+  require_non_negative("LinearTask", "noise_variance", parameters_.noise_variance);
+  symmetrize(parameters_.input_covariance);
+  symmetrize(parameters_.task_covariance);
+}
+
+template <Real T>
+LinearTask<T> LinearTask<T>::isotropic(const IsotropicTask<T>& law) {
+  detail::require_isotropic("LinearTask::isotropic", law);
+  const Matrix<T> identity = Matrix<T>::Identity(law.dimension, law.dimension);
+  const Vector<T> zero = Vector<T>::Zero(law.dimension);
+  return LinearTask({zero, identity * law.input_variance, zero, identity * law.task_variance, law.noise_variance});
+}
+
+template <Real T>
+Matrix<T> LinearTask<T>::input_second_moment() const {
+  return input_covariance() + input_mean() * input_mean().transpose();
+}
+
+template <Real T>
+Matrix<T> LinearTask<T>::task_second_moment() const {
+  return task_covariance() + task_mean() * task_mean().transpose();
+}
+
+template <Real T>
+void LinearTask<T>::symmetrize(Matrix<T>& matrix) {
+  const Matrix<T> transposed = matrix.transpose();
+  matrix = (matrix + transposed) * T(0.5);
+}
 
 INCONTEXT_COMPILED_DECLARATION(regression_linear_task, class LinearTask<double>);
 

@@ -101,6 +101,7 @@ void require_regressable(const Matrix<T>& inputs, std::span<const std::string> c
   detail::standardized_columns("require_regressable", inputs, column_names);
 }
 
+INCONTEXT_COMPILED(regression_regressable, detail::standardized_columns<double>);
 INCONTEXT_COMPILED(regression_regressable, require_regressable<double>);
 
 }  // namespace incontext::regression

@@ -172,12 +172,17 @@ void require_shift_invariance(std::string_view where, const LinearTask<T>& task)
   if constexpr (!scoring::is_linear<Phi>) require_all_zero(where, "input_mean", task.input_mean());
 }
 
+template <Real T>
+struct IsotropicEquivalent {
+  IsotropicAttention<T> attention;
+  IsotropicTask<T> task;
+};
+
 /// The query's own score is a function of its scores' variance only if the white scores' matrix is a multiple of I;
 /// then the error is that of the isotropic family with the labels' variance.
-template <Real T, class Map>
-numerics::Quadrature<T> query_included_softmax_error(std::string_view where, const Attention<T>& attention,
-                                                     const LinearTask<T>& task, std::int64_t context_length,
-                                                     const Map& map, const T& tolerance) {
+template <Real T>
+IsotropicEquivalent<T> isotropic_equivalent(std::string_view where, const Attention<T>& attention,
+                                            const LinearTask<T>& task, std::int64_t context_length) {
   require_softmax_domain(where, attention, task, context_length);
   const auto white = white_attention(attention, task);
   const T d = math::from_count<T>(task.dimension()), gain = white.key_query.trace() / d;
@@ -188,9 +193,25 @@ numerics::Quadrature<T> query_included_softmax_error(std::string_view where, con
                            "key_query is no multiple of the inverse of input_covariance and the query is included", off,
                            "0 off it, or QueryToken::excluded");
   }
-  return softmax_error_isotropic<T>({gain, attention.label_value},
-                                    {task.dimension(), T(1.0), T(white.task.trace() / d), task.noise_variance()},
-                                    context_length, map, QueryToken::included, tolerance);
+  return {{gain, attention.label_value}, {task.dimension(), T(1.0), T(white.task.trace() / d), task.noise_variance()}};
+}
+
+/// softmax_error from the rows of a map, the query excluded.
+template <Real T>
+numerics::Quadrature<T> softmax_error_of_rows(std::string_view where, const Attention<T>& attention,
+                                              const LinearTask<T>& task, const QueryRows<T>& rows, const T& tolerance) {
+  using std::sqrt;
+  const auto white = white_attention(attention, task);
+  const ReadQueries<T> queries(white);
+  const T value_variance = white.value_variance();
+  if (!(T(0.0) < queries.mean_square())) {
+    const auto row = rows.at(T(0.0));
+    return {T(task.noise_variance() + queries.missed(T(0.0)) + value_variance * row.ipr), row.error_estimate};
+  }
+  const T reference = mean_reference(rows, T(sqrt(queries.mean_square())));
+  const T without_context = task.noise_variance() + queries.missed(reference);
+  return average_over_queries(where, rows, queries.law(where),
+                              QueryTerms<T>{without_context, reference, value_variance}, tolerance);
 }
 
 }  // namespace detail
@@ -200,29 +221,22 @@ template <Real T, scoring::SoftmaxLike Map>
 numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task,
                                       std::int64_t context_length, const Map& map, QueryToken query,
                                       const T& tolerance) {
-  using std::sqrt;
   constexpr auto where = "softmax_error";
-  if (query == QueryToken::included)
-    return detail::query_included_softmax_error(where, attention, task, context_length, map, tolerance);
+  if (query == QueryToken::included) {
+    const auto same = detail::isotropic_equivalent(where, attention, task, context_length);
+    return softmax_error_isotropic(same.attention, same.task, context_length, map, query, tolerance);
+  }
   scoring::require_valid(map);
   const auto phi = map.elementwise(static_cast<std::ptrdiff_t>(context_length));
   require_context_length(where, context_length);
   validate(attention, task.dimension(), where);
   detail::require_shift_invariance<std::remove_cvref_t<decltype(phi)>>(where, task);
   const laws::StandardRows rows(where, phi, math::from_count<T>(context_length), math::infinity<T>());
-  const auto white = detail::white_attention(attention, task);
-  const detail::ReadQueries<T> queries(white);
-  const T value_variance = white.value_variance();
-  if (!(T(0.0) < queries.mean_square())) {
-    const auto row = rows(T(0.0));
-    return {T(task.noise_variance() + queries.missed(T(0.0)) + value_variance * row.ipr), row.error_estimate};
-  }
-  const T reference = detail::mean_reference(rows, T(sqrt(queries.mean_square())));
-  const T without_context = task.noise_variance() + queries.missed(reference);
-  return detail::average_over_queries(where, rows, queries.law(where),
-                                      detail::QueryTerms<T>{without_context, reference, value_variance}, tolerance);
+  return detail::softmax_error_of_rows(where, attention, task, detail::query_rows(rows), tolerance);
 }
 
+INCONTEXT_COMPILED(regression_softmax_error, detail::isotropic_equivalent<double>);
+INCONTEXT_COMPILED(regression_softmax_error, detail::softmax_error_of_rows<double>);
 INCONTEXT_COMPILED_OF_MAPS(regression_softmax_error, softmax_error, double);
 
 }  // namespace incontext::regression

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "incontext/core/math.hpp"
@@ -139,21 +138,20 @@ WeightedMoments<T> unpacked(const std::vector<T>& sums, std::size_t at, Eigen::I
   return result;
 }
 
-template <class Rows, Real T>
-SoftmaxAverages<T> softmax_averages(std::string_view where, const Rows& rows, const Vector<T>& eigenvalues,
+template <Real T>
+SoftmaxAverages<T> softmax_averages(std::string_view where, const QueryRows<T>& rows, const Vector<T>& eigenvalues,
                                     const T& reference) {
   const WeightedChiSquareFourth<T> law(where, eigenvalues);
   const auto interval = laws::log_concave_support([&](const T& u) { return law.log_density(u); }, law.start(),
                                                   laws::negligible_drop<T>());
   const T width = interval.upper - interval.lower;
-  const bool about_reference = reference < T(0.0) || T(0.0) < reference;
   const std::size_t block = WeightedChiSquareFourth<T>::count(eigenvalues.size());
   const auto sums = numerics::integrate_bumps(
       where,
       [&](const T& u) {
         const QueryMoments<T> query = law(T(interval.lower + width * u));
-        const auto row = rows(query.deviation);
-        const auto off = departures(rows, row, query.deviation, about_reference);
+        const auto row = rows.at(query.deviation);
+        const auto off = departures(row, query.deviation, reference);
         std::vector<T> values{T(width * query.moments.front())};
         for (const T& f : {row.ipr, off.mean, off.square}) {
           for (const T& moment : query.moments) values.push_back(T(width * f * moment));
@@ -238,22 +236,15 @@ class SoftmaxGradient {
   const SoftmaxAverages<T>& averages_;
 };
 
-}  // namespace detail
-
-template <Real T, scoring::SoftmaxLike Map>
-  requires std::same_as<T, scoring::Value<Map>>
-ErrorGradient<T> softmax_error_gradient(const Attention<T>& attention, const LinearTask<T>& task,
-                                        std::int64_t context_length, const Map& map, const T& inverse_temperature) {
+/// softmax_error_gradient from the rows of a map.
+template <Real T>
+ErrorGradient<T> softmax_error_gradient_of_rows(std::string_view where, const Attention<T>& attention,
+                                                const LinearTask<T>& task, const QueryRows<T>& rows,
+                                                const T& inverse_temperature) {
   using std::sqrt;
-  constexpr auto where = "softmax_error_gradient";
-  detail::require_gradient(where, attention, task, context_length, inverse_temperature);
-  detail::require_all_zero(where, "input_mean", task.input_mean());
-  scoring::require_valid(map);
-  const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
-                                math::from_count<T>(context_length));
   auto scaled = attention;
   scaled.key_query *= inverse_temperature;
-  const auto white = detail::white_attention(scaled, task);
+  const auto white = white_attention(scaled, task);
   const Matrix<T> square = product<T>(white.key_query.transpose(), white.key_query);
   const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(square);
   const Vector<T>& eigenvalues = spectrum.eigenvalues();
@@ -261,10 +252,9 @@ ErrorGradient<T> softmax_error_gradient(const Attention<T>& attention, const Lin
     throw_domain_error(where, "inverse_temperature times key_query is singular: the least eigenvalue of its square",
                        eigenvalues.minCoeff(), "an invertible matrix");
   }
-  const T reference = detail::mean_reference(rows, T(sqrt(square.trace())));
-  const auto averages =
-      detail::softmax_averages<std::remove_cvref_t<decltype(rows)>, T>(where, rows, eigenvalues, reference);
-  const detail::SoftmaxGradient<T> gradient(white, spectrum, reference, averages);
+  const T reference = mean_reference(rows, T(sqrt(square.trace())));
+  const auto averages = softmax_averages<T>(where, rows, eigenvalues, reference);
+  const SoftmaxGradient<T> gradient(white, spectrum, reference, averages);
   const Matrix<T> root = Eigen::LLT<Matrix<T>>(task.input_covariance()).matrixL();
   const Matrix<T> by_scaled = product<T>(product<T>(root, gradient.by_key_query()), root.transpose());
   const auto by_value = gradient.by_value();
@@ -273,6 +263,22 @@ ErrorGradient<T> softmax_error_gradient(const Attention<T>& attention, const Lin
           by_scaled.cwiseProduct(attention.key_query).sum()};
 }
 
+}  // namespace detail
+
+template <Real T, scoring::SoftmaxLike Map>
+  requires std::same_as<T, scoring::Value<Map>>
+ErrorGradient<T> softmax_error_gradient(const Attention<T>& attention, const LinearTask<T>& task,
+                                        std::int64_t context_length, const Map& map, const T& inverse_temperature) {
+  constexpr auto where = "softmax_error_gradient";
+  detail::require_gradient(where, attention, task, context_length, inverse_temperature);
+  detail::require_all_zero(where, "input_mean", task.input_mean());
+  scoring::require_valid(map);
+  const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(context_length)),
+                                math::from_count<T>(context_length));
+  return detail::softmax_error_gradient_of_rows(where, attention, task, detail::query_rows(rows), inverse_temperature);
+}
+
+INCONTEXT_COMPILED(regression_softmax_error_gradient, detail::softmax_error_gradient_of_rows<double>);
 INCONTEXT_COMPILED_OF_MAPS(regression_softmax_error_gradient, softmax_error_gradient, double);
 
 }  // namespace incontext::regression

@@ -4,7 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
+#include <string_view>
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
@@ -82,6 +82,36 @@ class ChiQueries {
   T dimension_, deviation_, linear_, quadratic_, peak_;
 };
 
+/// softmax_error_isotropic from the rows of a map: those of the examples, and those with the query beside them.
+template <Real T>
+numerics::Quadrature<T> softmax_error_isotropic_of_rows(std::string_view where, const IsotropicAttention<T>& attention,
+                                                        const IsotropicTask<T>& task, std::int64_t context_length,
+                                                        QueryToken query, const QueryRows<T>& rows,
+                                                        const QueryRows<T>& rows_with_query, const T& tolerance) {
+  using std::sqrt;
+  const bool included = query == QueryToken::included;
+  const T d = math::from_count<T>(task.dimension), v = attention.label_value;
+  const T score = task.input_variance * attention.key_query_scale;
+  const T signal = task.input_variance * task.task_variance;
+  const T label_variance = task.noise_variance + signal * d;
+  if (!(score < T(0) || T(0) < score)) {
+    const T share = math::from_count<T>(context_length) / math::from_count<T>(context_length + (included ? 1 : 0));
+    const auto row = rows.at(T(0));
+    return {T(label_variance * (T(1) + v * v * row.ipr * share * share)), row.error_estimate};
+  }
+  const T deviation = score < T(0) ? T(-score) : score;
+  const ChiQueries<T> queries(d, deviation, T(v * signal * score), T(v * v * signal * score * score));
+  if (included) {
+    const QueryTerms<T> terms{label_variance, T(0), T(v * v * label_variance)};
+    return average_over_queries(where, rows_with_query, queries, terms, tolerance);
+  }
+  const T reference = mean_reference(rows, T(deviation * sqrt(d)));
+  const T missed = T(1) - v * reference * score;
+  const QueryTerms<T> terms{T(task.noise_variance + signal * d * missed * missed), reference,
+                            T(v * v * label_variance)};
+  return average_over_queries(where, rows, queries, terms, tolerance);
+}
+
 }  // namespace detail
 
 template <Real T, scoring::SoftmaxLike Map>
@@ -95,36 +125,16 @@ numerics::Quadrature<T> softmax_error_isotropic(const IsotropicAttention<T>& att
   require_non_negative(where, "key_query_scale squared", T(attention.key_query_scale * attention.key_query_scale));
   require_non_negative(where, "label_value squared", T(attention.label_value * attention.label_value));
   scoring::require_valid(map);
-  using std::sqrt;
-  const bool included = query == QueryToken::included;
-  const laws::StandardRows rows(where,
-                                map.elementwise(static_cast<std::ptrdiff_t>(context_length + (included ? 1 : 0))),
+  const auto row_length = context_length + (query == QueryToken::included ? 1 : 0);
+  const laws::StandardRows rows(where, map.elementwise(static_cast<std::ptrdiff_t>(row_length)),
                                 math::from_count<T>(context_length), math::infinity<T>());
-  const T d = math::from_count<T>(task.dimension), v = attention.label_value;
   const T score = task.input_variance * attention.key_query_scale;
-  const T signal = task.input_variance * task.task_variance;
-  const T label_variance = task.noise_variance + signal * d;
-  if (!(score < T(0) || T(0) < score)) {
-    const T share = math::from_count<T>(context_length) / math::from_count<T>(context_length + (included ? 1 : 0));
-    const auto row = rows(T(0));
-    return {T(label_variance * (T(1) + v * v * row.ipr * share * share)), row.error_estimate};
-  }
-  const T deviation = score < T(0) ? T(-score) : score;
-  const detail::ChiQueries<T> queries(d, deviation, T(v * signal * score), T(v * v * signal * score * score));
-  if (included) {
-    const detail::QueryTerms<T> terms{label_variance, T(0), T(v * v * label_variance)};
-    return detail::average_over_queries(
-        where, detail::RowsWithQuery<std::remove_cvref_t<decltype(rows.phi())>, T>{rows, score}, queries, terms,
-        tolerance);
-  }
-  const T reference = detail::mean_reference(rows, T(deviation * sqrt(d)));
-  const T missed = T(1) - v * reference * score;
-  return detail::average_over_queries(where, rows, queries,
-                                      detail::QueryTerms<T>{T(task.noise_variance + signal * d * missed * missed),
-                                                            reference, T(v * v * label_variance)},
-                                      tolerance);
+  return detail::softmax_error_isotropic_of_rows(where, attention, task, context_length, query,
+                                                 detail::query_rows(rows), detail::query_rows_with_query(rows, score),
+                                                 tolerance);
 }
 
+INCONTEXT_COMPILED(regression_softmax_error_isotropic, detail::softmax_error_isotropic_of_rows<double>);
 INCONTEXT_COMPILED_OF_MAPS(regression_softmax_error_isotropic, softmax_error_isotropic, double);
 
 }  // namespace incontext::regression

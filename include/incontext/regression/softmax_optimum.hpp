@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -131,7 +132,8 @@ struct IsotropicSearch {
 
   template <class Family>
   SoftmaxOptimum<T> minimize(const Family& family, const T& lowest, const T& start, const T& highest) const {
-    return minimize_softmax_error([&](const T& x) { return error(family(x)); },
+    const std::function<T(const T&)> of_parameter = [&](const T& x) { return error(family(x)); };
+    return minimize_softmax_error(of_parameter,
                                   SearchRange<T>{lowest, (std::min)((std::max)(start, lowest), highest), highest});
   }
 };

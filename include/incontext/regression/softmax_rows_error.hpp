@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -127,23 +128,34 @@ class DrawnRows {
   std::size_t rank_;
 };
 
-/// The average over the query of noise (1 + v^2 E sum p^2) + E |sum p b|^2, with values(q) the b of query q.
-template <Real T, class Map, class Values>
-numerics::Quadrature<T> average_over_rows(std::string_view where, const Attention<T>& attention, const Matrix<T>& rows,
-                                          std::int64_t context_length, const Map& map, const T& noise,
-                                          const Values& values) {
+/// All that the averages need of a map: what makes exponents of a row's scores.
+template <Real T>
+using RowExponents = std::function<void(Vector<T>& scores)>;
+
+template <Real T, class Map>
+RowExponents<T> row_exponents(std::string_view where, std::int64_t context_length, const Map& map) {
   scoring::require_valid(map);
   const auto phi = map.elementwise(static_cast<std::ptrdiff_t>(context_length));
   if (!phi.in_domain()) {
     throw_domain_error(where, "the map is outside its domain in a row of context_length scores", context_length,
                        "parameters as the map's header states");
   }
+  return [phi](Vector<T>& scores) {
+    for (Eigen::Index i = 0; i < scores.size(); ++i) scores(i) = phi.value(scores(i));
+  };
+}
+
+/// The average over the query of noise (1 + v^2 E sum p^2) + E |sum p b|^2, with values(q) the b of query q.
+template <Real T>
+numerics::Quadrature<T> average_over_rows(std::string_view where, const Attention<T>& attention, const Matrix<T>& rows,
+                                          std::int64_t context_length, const RowExponents<T>& make_exponents,
+                                          const T& noise, const std::function<Matrix<T>(Eigen::Index query)>& values) {
   const DrawnRows<T> drawn(rows.rows(), context_length);
   const T v = attention.label_value, n = math::from_count<T>(rows.rows());
   numerics::Quadrature<T> error{T(0.0), T(0.0)};
   for (Eigen::Index q = 0; q < rows.rows(); ++q) {
     Vector<T> exponents = rows * (attention.key_query * rows.row(q).transpose());
-    for (Eigen::Index i = 0; i < exponents.size(); ++i) exponents(i) = phi.value(exponents(i));
+    make_exponents(exponents);
     const DrawnRow<T> row = drawn(std::move(exponents), values(q));
     const T value = noise * (T(1.0) + v * v * row.ipr) + row.mean_square;
     error.value += value / n;
@@ -165,6 +177,44 @@ void require_rows(std::string_view where, const Attention<T>& attention, const M
   require_finite_entries(where, "rows", rows);
 }
 
+template <Real T>
+void require_task(std::string_view where, const Matrix<T>& rows, const Vector<T>& task_mean,
+                  const Matrix<T>& task_covariance, const T& noise_variance) {
+  require_shape(where, "task_mean", task_mean, rows.cols(), 1);
+  require_finite_entries(where, "task_mean", task_mean);
+  require_positive_semidefinite(where, "task_covariance", task_covariance, rows.cols());
+  require_non_negative(where, "noise_variance", noise_variance);
+}
+
+/// softmax_any_law_error from the exponents of a map.
+template <Real T>
+numerics::Quadrature<T> any_law_error_of_exponents(std::string_view where, const Attention<T>& attention,
+                                                   const Matrix<T>& rows, const Vector<T>& task_mean,
+                                                   const Matrix<T>& task_covariance, const T& noise_variance,
+                                                   std::int64_t context_length, const RowExponents<T>& exponents) {
+  // the square root of a covariance that may be singular
+  const Eigen::LDLT<Matrix<T>> factor(task_covariance);
+  const Matrix<T> unscaled = factor.transpositionsP().transpose() * Matrix<T>(factor.matrixL());
+  const Matrix<T> root = unscaled * factor.vectorD().cwiseMax(T(0.0)).cwiseSqrt().asDiagonal();
+  const T v = attention.label_value;
+  return average_over_rows<T>(where, attention, rows, context_length, exponents, noise_variance, [&](Eigen::Index q) {
+    const Matrix<T> missed = (v * rows).rowwise() - rows.row(q);
+    Matrix<T> values(rows.rows(), rows.cols() + 1);
+    values << rows * attention.input_value + missed * task_mean, missed * root;
+    return values;
+  });
+}
+
+/// softmax_labeled_rows_error from the exponents of a map.
+template <Real T>
+numerics::Quadrature<T> labeled_rows_error_of_exponents(std::string_view where, const Attention<T>& attention,
+                                                        const Matrix<T>& rows, const Vector<T>& labels,
+                                                        std::int64_t context_length, const RowExponents<T>& exponents) {
+  const Vector<T> read = rows * attention.input_value + attention.label_value * labels;
+  return average_over_rows<T>(where, attention, rows, context_length, exponents, T(0.0),
+                              [&](Eigen::Index q) { return Matrix<T>(read.array() - labels(q)); });
+}
+
 }  // namespace detail
 
 template <Real T, scoring::SoftmaxLike Map>
@@ -174,22 +224,9 @@ numerics::Quadrature<T> softmax_any_law_error(const Attention<T>& attention, con
                                               const T& noise_variance, std::int64_t context_length, const Map& map) {
   constexpr auto where = "softmax_any_law_error";
   detail::require_rows(where, attention, rows, context_length);
-  const Eigen::Index d = rows.cols();
-  require_shape(where, "task_mean", task_mean, d, 1);
-  require_finite_entries(where, "task_mean", task_mean);
-  require_positive_semidefinite(where, "task_covariance", task_covariance, d);
-  require_non_negative(where, "noise_variance", noise_variance);
-  // the square root of a covariance that may be singular
-  const Eigen::LDLT<Matrix<T>> factor(task_covariance);
-  const Matrix<T> unscaled = factor.transpositionsP().transpose() * Matrix<T>(factor.matrixL());
-  const Matrix<T> root = unscaled * factor.vectorD().cwiseMax(T(0.0)).cwiseSqrt().asDiagonal();
-  const T v = attention.label_value;
-  return detail::average_over_rows<T>(where, attention, rows, context_length, map, noise_variance, [&](Eigen::Index q) {
-    const Matrix<T> missed = (v * rows).rowwise() - rows.row(q);
-    Matrix<T> values(rows.rows(), d + 1);
-    values << rows * attention.input_value + missed * task_mean, missed * root;
-    return values;
-  });
+  detail::require_task(where, rows, task_mean, task_covariance, noise_variance);
+  return detail::any_law_error_of_exponents(where, attention, rows, task_mean, task_covariance, noise_variance,
+                                            context_length, detail::row_exponents<T>(where, context_length, map));
 }
 
 template <Real T, scoring::SoftmaxLike Map>
@@ -201,11 +238,12 @@ numerics::Quadrature<T> softmax_labeled_rows_error(const Attention<T>& attention
   detail::require_rows(where, attention, rows, context_length);
   require_shape(where, "labels", labels, rows.rows(), 1);
   require_finite_entries(where, "labels", labels);
-  const Vector<T> read = rows * attention.input_value + attention.label_value * labels;
-  return detail::average_over_rows<T>(where, attention, rows, context_length, map, T(0.0),
-                                      [&](Eigen::Index q) { return Matrix<T>(read.array() - labels(q)); });
+  return detail::labeled_rows_error_of_exponents(where, attention, rows, labels, context_length,
+                                                 detail::row_exponents<T>(where, context_length, map));
 }
 
+INCONTEXT_COMPILED(regression_softmax_rows_error, detail::any_law_error_of_exponents<double>);
+INCONTEXT_COMPILED(regression_softmax_rows_error, detail::labeled_rows_error_of_exponents<double>);
 INCONTEXT_COMPILED_OF_MAPS(regression_softmax_rows_error, softmax_any_law_error, double);
 INCONTEXT_COMPILED_OF_MAPS(regression_softmax_rows_error, softmax_labeled_rows_error, double);
 

@@ -12,7 +12,7 @@
 #include "incontext/baselines/wishart_spectrum.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
-#include "incontext/numerics/decompositions.hpp"
+#include "incontext/numerics/eigen_solver.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
 
 namespace incontext::baselines::detail {

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <string_view>
 
 #include "incontext/core/math.hpp"
@@ -57,15 +59,37 @@ struct QueryTerms {
   T value_variance;   // v^2 s2 + tr(B Sigma), the variance of what the weights multiply
 };
 
+/// All that the averages over queries need of a map, so that they are compiled once for all maps: the moments of a row
+/// as a function of the scores' standard deviation, and the slope of a linear map. It refers to what it is made of.
+template <Real T>
+struct QueryRows {
+  std::function<laws::StandardRow<T>(const T& deviation)> at;
+  std::optional<T> slope = std::nullopt;
+};
+
+template <class Phi, Real T>
+QueryRows<T> query_rows(const laws::StandardRows<Phi, T>& rows) {
+  QueryRows<T> result{std::cref(rows)};
+  if constexpr (scoring::is_linear<Phi>) result.slope = rows.slope();
+  return result;
+}
+
+/// The examples' rows beside the query itself, whose own score is sigma^2 / gain if the white scores' matrix is gain I.
+template <class Phi, Real T>
+QueryRows<T> query_rows_with_query(const laws::StandardRows<Phi, T>& rows, const T& gain) {
+  return {[&rows, gain](const T& deviation) -> laws::StandardRow<T> {
+    const auto row = rows.with_needle(deviation, rows.phi().value(T(deviation * deviation / gain)));
+    return {row.ipr, row.mean_score, row.mean_square_score, math::not_a_number<T>(), row.error_estimate};
+  }};
+}
+
 /// The reference a_0: the slope of the linear map where the weights are so flat that a and b are near their limits
 /// slope and slope^2, else 0.
-template <class Phi, Real T>
-T mean_reference(const laws::StandardRows<Phi, T>& rows, const T& deviation) {
-  if constexpr (scoring::is_linear<Phi>) {
-    const T spread = rows.slope() * deviation;
-    if (T(-4) < spread && spread < T(4)) return rows.slope();
-  }
-  return T(0);
+template <Real T>
+T mean_reference(const QueryRows<T>& rows, const T& deviation) {
+  if (!rows.slope) return T(0);
+  const T spread = *rows.slope * deviation;
+  return T(-4) < spread && spread < T(4) ? *rows.slope : T(0);
 }
 
 template <Real T>
@@ -73,45 +97,32 @@ struct Departures {
   T mean, square;  // a_0 - a, a_0^2 - b
 };
 
-/// The examples' rows beside the query itself, whose own score is sigma^2 / gain if the white scores' matrix is gain I.
-template <class Phi, Real T>
-struct RowsWithQuery {
-  const laws::StandardRows<Phi, T>& rows;
-  T gain;
-
-  laws::NeedleRow<T> operator()(const T& deviation) const {
-    return rows.with_needle(deviation, rows.phi().value(T(deviation * deviation / gain)));
+/// `reference` is 0 or the slope. b is a difference of moments. At small deviations sigma it cancels, but there its
+/// contribution is of order sigma^2.
+template <Real T>
+Departures<T> departures(const laws::StandardRow<T>& row, const T& deviation, const T& reference) {
+  if (reference < T(0) || T(0) < reference) {
+    return {T(reference * row.ipr), T(reference * reference * row.lost_square)};
   }
-};
-
-/// b is a difference of moments. At small deviations sigma it cancels, but there its contribution is of order sigma^2.
-template <class Rows, class Row, Real T>
-Departures<T> departures(const Rows& rows, const Row& row, const T& deviation, bool about_reference) {
-  const T mean = -row.mean_score / deviation;
-  if constexpr (requires { row.lost_square; }) {
-    const T slope = rows.slope();
-    if (about_reference) return {T(slope * row.ipr), T(slope * slope * row.lost_square)};
-  }
-  return {mean, T(-(row.mean_square_score - row.ipr) / deviation / deviation)};
+  return {T(-row.mean_score / deviation), T(-(row.mean_square_score - row.ipr) / deviation / deviation)};
 }
 
 /// The rows' own error estimates are averaged with the integrand's size. Throws above the tolerance, with the value.
-template <class Rows, class Law, Real T>
-numerics::Quadrature<T> average_over_queries(std::string_view where, const Rows& rows, const Law& law,
+template <class Law, Real T>
+numerics::Quadrature<T> average_over_queries(std::string_view where, const QueryRows<T>& rows, const Law& law,
                                              const QueryTerms<T>& terms, const T& tolerance) {
   const auto interval = laws::log_concave_support([&](const T& u) { return law.log_density(u); }, law.start(),
                                                   laws::negligible_drop<T>());
   const T width = interval.upper - interval.lower;
-  const bool about_reference = terms.reference < T(0) || T(0) < terms.reference;
   T row_error = T(0), size = T(0);
   const auto sums = numerics::sum_bumps(
       [&](const T& u) {
         const QueryDensity<T> query = law(T(interval.lower + width * u));
-        const auto row = rows(query.deviation);
+        const auto row = rows.at(query.deviation);
         if (!math::is_finite(row.ipr)) {  // the map changes too fast here, and another panel of queries would not help
           throw numerics::QuadratureError(where, 1, static_cast<double>(tolerance));
         }
-        const auto off = departures(rows, row, query.deviation, about_reference);
+        const auto off = departures(row, query.deviation, terms.reference);
         const T term = width * (terms.value_variance * row.ipr * query.density + T(2) * off.mean * query.linear -
                                 off.square * query.quadratic);
         row_error += math::magnitude(term) * row.error_estimate;

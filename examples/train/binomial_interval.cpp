@@ -1,4 +1,4 @@
-#include "examples/support/binomial_interval.hpp"
+#include "examples/train/binomial_interval.hpp"
 
 #include <boost/math/distributions/binomial.hpp>
 
