@@ -8,7 +8,7 @@
 include_guard()
 
 # in an order in which each needs only those before it
-set(INCONTEXT_COMPILED_ROOMS numerics laws regression classification baselines calibration)
+set(INCONTEXT_COMPILED_ROOMS numerics laws regression classification baselines calibration training)
 
 function(incontext_add_compiled)
   set(before "")
