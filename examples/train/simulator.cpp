@@ -1,7 +1,5 @@
 #include "examples/train/simulator.hpp"
 
-#include <incontext/scoring/linear_attention.hpp>
-#include <incontext/scoring/softmax.hpp>
 #include <incontext/simulate/classification/classification_search.hpp>
 #include <incontext/simulate/classification/sphere_task.hpp>
 #include <incontext/training/context_training.hpp>
@@ -13,6 +11,7 @@
 #include "examples/train/kept_training.hpp"
 #include "examples/train/train_regression.hpp"
 #include "examples/train/train_transience.hpp"
+#include "examples/train/trained_map.hpp"
 
 namespace incontext::examples::train {
 
@@ -39,12 +38,14 @@ ContextParameters parameters_of(ContextWeights weights) {
   }
 }
 
-/// Calls visit(map, scale) with the map of a run and the scale of its scores.
-template <class Visit>
-auto with_map(const ContextRun& run, const Visit& visit) {
-  if (run.map == ContextMap::linear) return visit(scoring::LinearAttention<float>{1}, 1.0);
-  const auto width = static_cast<double>(run.task.dimension + run.task.classes);
-  return visit(scoring::Softmax<float>{1}, 1 / std::sqrt(width));
+TrainedMap map_of(const ContextRun& run) {
+  return {run.map == ContextMap::linear ? RegressionMap::linear : RegressionMap::softmax};
+}
+
+/// What the scores of a run's map are multiplied by.
+double scale_of(const ContextRun& run) {
+  if (run.map == ContextMap::linear) return 1;
+  return 1 / std::sqrt(static_cast<double>(run.task.dimension + run.task.classes));
 }
 
 }  // namespace
@@ -66,48 +67,47 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
   std::vector<TrainedContext> reached;
   SimulationRuns& runs = state_->runs;
   runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
-    return with_map(run, [&]<class Map>(const Map& map, double scale) -> simulate::Simulation {
-      const ContextTraining<Map> layer(
-          ContextLayer{.task = run.task, .scale = scale, .query = run.query, .parameters = parameters_of(run.weights)},
-          map,
-          ContextBatches{.batch = run.batch,
-                         .seed = run.seed,
-                         .device = options.device,
-                         .threads = options.threads,
-                         .gpu = options.gpu});
-      std::vector<double> initial = layer.initial(run.initial_scale);
-      if (run.weights == ContextWeights::fixed_width) {
-        const auto width = layer.width();
-        Eigen::Map<Eigen::MatrixXd> key_query(initial.data(), width, width);
-        key_query.setZero();
-        key_query.diagonal().head(run.task.dimension).setConstant(1 / scale);
-      }
-      training::Trainer trainer(initial, layer.gradient(),
-                                {.rate = {.peak = run.rate,
-                                          .decay = training::RateDecay::cosine,
-                                          .steps = run.decay_steps > 0 ? run.decay_steps : run.steps},
-                                 .largest_gradient_norm = 10,
-                                 .largest_loss_growth = diverged_loss_growth});
-      KeptTraining kept(runs.summary().file.get(), what, options, steps.back());
-      kept.resume(trainer);
-      reached = kept.template told<TrainedContext>();
-      const std::int64_t known = reached.empty() ? 0 : reached.back().step;
-      // A shorter training that is resumed has told of other steps, too.
-      std::erase_if(reached,
-                    [&](const auto& at) { return std::find(steps.begin(), steps.end(), at.step) == steps.end(); });
-      simulate::Simulation done;
-      for (const std::int64_t next : steps) {
-        if (kept.is_complete() || next <= known || next < trainer.steps()) continue;
-        if (!kept.advance(trainer, next)) break;
-        const auto head = layer.heads(trainer.parameters()).front();
-        reached.push_back({next, {head.key_query, head.output}, kept.last().gradient_norm});
-        kept.tell(reached.back());
-      }
-      done.interrupted = reached.empty() || reached.back().step < steps.back();
-      if (!done.interrupted) kept.end();
-      done.trials = kept.steps() * run.batch;
-      return done;
-    });
+    const double scale = scale_of(run);
+    const ContextTraining<TrainedMap> layer(
+        ContextLayer{.task = run.task, .scale = scale, .query = run.query, .parameters = parameters_of(run.weights)},
+        map_of(run),
+        ContextBatches{.batch = run.batch,
+                       .seed = run.seed,
+                       .device = options.device,
+                       .threads = options.threads,
+                       .gpu = options.gpu});
+    std::vector<double> initial = layer.initial(run.initial_scale);
+    if (run.weights == ContextWeights::fixed_width) {
+      const auto width = layer.width();
+      Eigen::Map<Eigen::MatrixXd> key_query(initial.data(), width, width);
+      key_query.setZero();
+      key_query.diagonal().head(run.task.dimension).setConstant(1 / scale);
+    }
+    training::Trainer trainer(initial, layer.gradient(),
+                              {.rate = {.peak = run.rate,
+                                        .decay = training::RateDecay::cosine,
+                                        .steps = run.decay_steps > 0 ? run.decay_steps : run.steps},
+                               .largest_gradient_norm = 10,
+                               .largest_loss_growth = diverged_loss_growth});
+    KeptTraining kept(runs.summary().file.get(), what, options, steps.back());
+    kept.resume(trainer);
+    reached = kept.told<TrainedContext>();
+    const std::int64_t known = reached.empty() ? 0 : reached.back().step;
+    // A shorter training that is resumed has told of other steps, too.
+    std::erase_if(reached,
+                  [&](const auto& at) { return std::find(steps.begin(), steps.end(), at.step) == steps.end(); });
+    simulate::Simulation done;
+    for (const std::int64_t next : steps) {
+      if (kept.is_complete() || next <= known || next < trainer.steps()) continue;
+      if (!kept.advance(trainer, next)) break;
+      const auto head = layer.heads(trainer.parameters()).front();
+      reached.push_back({next, {head.key_query, head.output}, kept.last().gradient_norm});
+      kept.tell(reached.back());
+    }
+    done.interrupted = reached.empty() || reached.back().step < steps.back();
+    if (!done.interrupted) kept.end();
+    done.trials = kept.steps() * run.batch;
+    return done;
   });
   return reached;
 }

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <incontext/scoring/approximate_softmax.hpp>
-#include <incontext/scoring/linear_attention.hpp>
-#include <incontext/scoring/softmax.hpp>
 #include <incontext/training/regression_training.hpp>
 
 #include <cstdint>
@@ -12,6 +9,7 @@
 #include "examples/support/simulation_runs.hpp"
 #include "examples/train/kept_training.hpp"
 #include "examples/train/regression_runs.hpp"
+#include "examples/train/trained_map.hpp"
 
 /// The training of regression_runs.hpp. Only simulator.cpp includes this.
 namespace incontext::examples::train {
@@ -29,13 +27,6 @@ inline training::TrainerOptions options_of(const RegressionRun& run) {
   return options;
 }
 
-template <class Visit>
-auto with_map(RegressionMap map, const Visit& visit) {
-  if (map == RegressionMap::linear) return visit(scoring::LinearAttention<float>{1});
-  if (map == RegressionMap::approximate) return visit(scoring::ApproximateSoftmax<float>{1});
-  return visit(scoring::Softmax<float>{1});
-}
-
 }  // namespace detail
 
 inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, const std::string& what,
@@ -43,29 +34,27 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
                                                        const std::vector<std::int64_t>& steps) {
   std::vector<TrainedRegression> reached;
   runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
-    return detail::with_map(run.map, [&]<class Map>(const Map& map) -> simulate::Simulation {
-      const incontext::training::RegressionTraining<Map> layer(
-          {run.task, run.context_length, run.parameters, run.fixed}, map,
-          {.batch = run.batch,
-           .seed = run.seed,
-           .device = options.device,
-           .threads = options.threads,
-           .gpu = options.gpu});
-      training::Trainer trainer(run.initial.empty() ? layer.initial() : run.initial, layer.gradient(),
-                                detail::options_of(run));
-      KeptTraining kept(runs.summary().file.get(), what, options, steps.back());
-      kept.resume(trainer);
-      reached = kept.template told<TrainedRegression>();
-      simulate::Simulation done;
-      for (std::size_t i = reached.size(); i < steps.size() && kept.advance(trainer, steps[i]); ++i) {
-        reached.push_back({steps[i], trainer.parameters()});
-        kept.tell(reached.back());
-      }
-      done.interrupted = reached.size() < steps.size();
-      if (!done.interrupted) kept.end();
-      done.trials = kept.steps() * run.batch;
-      return done;
-    });
+    const incontext::training::RegressionTraining<TrainedMap> layer(
+        {run.task, run.context_length, run.parameters, run.fixed}, TrainedMap{run.map},
+        {.batch = run.batch,
+         .seed = run.seed,
+         .device = options.device,
+         .threads = options.threads,
+         .gpu = options.gpu});
+    training::Trainer trainer(run.initial.empty() ? layer.initial() : run.initial, layer.gradient(),
+                              detail::options_of(run));
+    KeptTraining kept(runs.summary().file.get(), what, options, steps.back());
+    kept.resume(trainer);
+    reached = kept.told<TrainedRegression>();
+    simulate::Simulation done;
+    for (std::size_t i = reached.size(); i < steps.size() && kept.advance(trainer, steps[i]); ++i) {
+      reached.push_back({steps[i], trainer.parameters()});
+      kept.tell(reached.back());
+    }
+    done.interrupted = reached.size() < steps.size();
+    if (!done.interrupted) kept.end();
+    done.trials = kept.steps() * run.batch;
+    return done;
   });
   return reached;
 }

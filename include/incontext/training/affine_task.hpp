@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
@@ -240,5 +241,10 @@ T clipped_answer_bound(const AffineTask<T>& task, const T& error) {
   if (!(T(0) < surplus(low))) return low;
   return numerics::root_between<T>(where, surplus, low, high);
 }
+
+INCONTEXT_COMPILED(training_affine_task, mean_inverse_one_plus_square<double>);
+INCONTEXT_COMPILED(training_affine_task, affine_risks<double>);
+INCONTEXT_COMPILED(training_affine_task, clipped_affine_error<double>);
+INCONTEXT_COMPILED(training_affine_task, clipped_answer_bound<double>);
 
 }  // namespace incontext::training

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/training/sequence_layout.hpp"
@@ -64,5 +65,7 @@ OutputBound<T> output_bound(const SequenceLayout& layout, std::span<const T> par
       .center = head.dot(part(TransformerPart::final_norm_shift).col(0)) + part(TransformerPart::head_bias)(output, 0),
       .radius = sqrt(T(width * slopes.squaredNorm()))};
 }
+
+INCONTEXT_COMPILED(training_output_bound, output_bound<double>);
 
 }  // namespace incontext::training

@@ -8,13 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/scoring.hpp"
+#include "incontext/training/detail/head_map.hpp"
 #include "incontext/training/detail/reasoning_pass.hpp"
 #include "incontext/training/detail/reasoning_sums.hpp"
 #include "incontext/training/detail/token_tables.hpp"
+#include "incontext/training/learned_map.hpp"
 #include "incontext/training/reasoning_layout.hpp"
 #include "incontext/training/reasoning_task.hpp"
 
@@ -51,12 +54,12 @@ class ReasoningModel {
   using Sums = detail::ReasoningSums<T>;
 
   ReasoningModel(const ReasoningLayout& layout, const Map& map, const T* parameters)
-      : tables_(layout, parameters), map_(map) {}
+      : tables_(layout, parameters), map_{map} {}
 
   /// The sums over a block of examples.
   void sum(std::span<const ReasoningExample> examples, ReasoningWork work, Sums& sums) const {
     sums.clear(tables_.layout(), work);
-    detail::ReasoningPass<T, Map> pass(tables_, map_, examples);
+    detail::ReasoningPass<T> pass(tables_, detail::HeadMap<T>(map_), examples);
     pass.forward(sums);
     if (work != ReasoningWork::loss) pass.backward(sums);
     if (work == ReasoningWork::gradient_and_entropy) pass.add_entropy(sums);
@@ -76,7 +79,7 @@ class ReasoningModel {
 
  private:
   detail::TokenTables<T> tables_;
-  Map map_;
+  LearnedMap<Map> map_;
 };
 
 /// Loss, accuracy and exact gradient of a transformer of one block on the reasoning task. The class token c attends to
@@ -123,5 +126,10 @@ ReasoningGradient<typename Map::value_type> reasoning_gradient(const ReasoningLa
   }
   return model.means(total, std::ssize(examples), work);
 }
+
+INCONTEXT_COMPILED_DECLARATION(training_reasoning_transformer, class detail::TokenTables<float>);
+INCONTEXT_COMPILED_DECLARATION(training_reasoning_transformer, class detail::TokenTables<double>);
+INCONTEXT_COMPILED_DECLARATION(training_reasoning_transformer, class detail::ReasoningPass<float>);
+INCONTEXT_COMPILED_DECLARATION(training_reasoning_transformer, class detail::ReasoningPass<double>);
 
 }  // namespace incontext::training

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
@@ -50,5 +51,7 @@ void require_examples(std::string_view where, const SequenceShape& shape, const 
   require_same_size(where, "targets' tokens", std::ptrdiff_t{examples.targets.cols()}, tokens);
   require_same_size(where, "weights", std::ptrdiff_t{examples.weights.size()}, tokens);
 }
+
+INCONTEXT_COMPILED(training_sequence_examples, require_examples<double>);
 
 }  // namespace incontext::training

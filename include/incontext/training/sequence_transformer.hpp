@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "incontext/core/compiled.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/training/detail/head_map.hpp"
 #include "incontext/training/detail/sequence_pass.hpp"
 #include "incontext/training/learned_map.hpp"
 #include "incontext/training/sequence_examples.hpp"
@@ -62,7 +64,7 @@ class SequenceTransformer {
   using T = typename Map::value_type;
   using Sums = detail::SequenceSums<T>;
   /// Working memory of a pass, for one thread at a time. Any call may use the memory of an earlier one of other sizes.
-  using Memory = detail::SequenceMemory<Map>;
+  using Memory = detail::SequenceMemory<T>;
 
   /// The same map for every head, or one map per head. shape.map_parameters is set to the most that a head's map has.
   SequenceTransformer(const SequenceShape& shape, const Map& map)
@@ -89,14 +91,16 @@ class SequenceTransformer {
   [[nodiscard]] const Matrix<T>& outputs(std::span<const T> parameters, const SequenceExamples<T>& examples,
                                          Memory& memory) const {
     require_fit(parameters, examples);
-    return detail::SequencePass<Map>(layout_, maps_, parameters.data(), examples, memory).forward();
+    const auto maps = head_maps();
+    return detail::SequencePass<T>(layout_, maps, parameters.data(), examples, memory).forward();
   }
 
   /// Replaces `sums` with the sums over a block of sequences, computed in `memory`. Nothing is checked.
   void sum(std::span<const T> parameters, SequenceLoss loss, const SequenceExamples<T>& examples, Sums& sums,
            Memory& memory) const {
     sums.start(static_cast<std::size_t>(layout_.size()));
-    detail::SequencePass<Map> pass(layout_, maps_, parameters.data(), examples, memory);
+    const auto maps = head_maps();
+    detail::SequencePass<T> pass(layout_, maps, parameters.data(), examples, memory);
     pass.forward();
     pass.add_loss(loss, sums);
     pass.backward(sums.gradient.data());
@@ -129,6 +133,8 @@ class SequenceTransformer {
     return shape;
   }
 
+  [[nodiscard]] std::vector<detail::HeadMap<T>> head_maps() const { return {maps_.begin(), maps_.end()}; }
+
   void require_fit(std::span<const T> parameters, const SequenceExamples<T>& examples) const {
     constexpr std::string_view where = "training::SequenceTransformer";
     require_same_size(where, "parameters", std::ssize(parameters), layout_.size());
@@ -138,5 +144,8 @@ class SequenceTransformer {
   SequenceLayout layout_;
   std::vector<Map> maps_;
 };
+
+INCONTEXT_COMPILED_DECLARATION(training_sequence_transformer, class detail::SequencePass<float>);
+INCONTEXT_COMPILED_DECLARATION(training_sequence_transformer, class detail::SequencePass<double>);
 
 }  // namespace incontext::training

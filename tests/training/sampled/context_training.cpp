@@ -19,6 +19,7 @@
 #include "support/foreign_maps.hpp"
 #include "support/refusal.hpp"
 #include "support/worst.hpp"
+#include "training/sampled/erased_map.hpp"
 
 namespace incontext::testing {
 namespace {
@@ -29,6 +30,7 @@ using training::ContextParameters;
 using training::ContextTraining;
 
 constexpr simulate::SphereTask small_task{3, 2, 6};
+constexpr scoring::Softmax<double> plain_softmax{1};
 
 ContextBatches batches(std::int64_t batch, int threads = 1) {
   return {.batch = batch, .seed = 5, .device = simulate::Device::serial, .threads = threads};
@@ -37,7 +39,7 @@ ContextBatches batches(std::int64_t batch, int threads = 1) {
 /// The largest difference between a batch's gradient and differences of its loss, relative to the largest entry.
 template <class Map>
 Worst gradient_error(const ContextLayer& layer, const Map& map, double sign = 1) {
-  const ContextTraining<Map> training(layer, map, batches(3));
+  const ContextTraining training(layer, ErasedMap(map), batches(3));
   const auto gradient_of = training.gradient();
   std::vector<double> parameters = training.initial(0.7);
   const auto at = gradient_of(parameters, 4);
@@ -63,8 +65,9 @@ TEST_CASE("the gradient of one context is the closed form's, for linear and soft
   for (const QueryToken query : {QueryToken::excluded, QueryToken::included}) {
     const ContextLayer layer{.task = small_task, .scale = 0.75, .query = query};
     const double keys = query == QueryToken::included ? 7 : 6;
-    const ContextTraining softmax(layer, scoring::Softmax<double>{1}, batches(1));
-    const ContextTraining linear(layer, scoring::LinearAttention<double>{1}, batches(1));
+    const scoring::LinearAttention<double> plain_linear{1};
+    const ContextTraining softmax(layer, ErasedMap(plain_softmax), batches(1));
+    const ContextTraining linear(layer, ErasedMap(plain_linear), batches(1));
     const std::vector<double> parameters = softmax.initial(0.7);
     const training::ContextHead head = softmax.heads(parameters)[0];
     Worst worst;
@@ -109,7 +112,7 @@ TEST_CASE("gradients are differences of the loss, for every parametrization, sev
 
 TEST_CASE("only the output learns where the scores are fixed", "[training]") {
   const ContextLayer layer{.task = small_task, .parameters = ContextParameters::merged_output};
-  const ContextTraining training(layer, scoring::Softmax<double>{1}, batches(4));
+  const ContextTraining training(layer, ErasedMap(plain_softmax), batches(4));
   training::Trainer trainer(training.initial(1), training.gradient(), {.rate = {.peak = 0.1}});
   const auto before = training.heads(trainer.parameters())[0];
   for (int step = 0; step < 3; ++step) trainer.step();
@@ -183,7 +186,7 @@ TEST_CASE("training in context refuses what it cannot train, by name", "[trainin
   CHECK(names(refused({.task = small_task, .scale = 0}), "scale"));
   CHECK(names(refused({.task = small_task, .heads = 0}), "heads"));
   CHECK(names(refused({.task = small_task}, {.batch = 0}), "batch"));
-  const ContextTraining training(ContextLayer{.task = small_task}, scoring::Softmax<double>{1}, batches(2));
+  const ContextTraining training(ContextLayer{.task = small_task}, ErasedMap(plain_softmax), batches(2));
   CHECK(refuses<std::invalid_argument>([&] { (void)training.heads(std::vector<double>(3)); }, {"parameters", "3"}));
   training::Trainer wild(std::vector<double>(training.size(), 1e308), training.gradient(), {});
   CHECK(refuses<std::domain_error>([&] { wild.step(); }, {"diverged", "step 0"}));

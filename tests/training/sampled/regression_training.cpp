@@ -21,6 +21,7 @@
 #include "support/foreign_maps.hpp"
 #include "support/refusal.hpp"
 #include "support/worst.hpp"
+#include "training/sampled/erased_map.hpp"
 
 namespace incontext::testing {
 namespace regression_training {
@@ -48,7 +49,7 @@ Model random_model(Eigen::Index d) {
 /// The largest difference between a batch's gradient and differences of its loss, relative to the largest entry.
 template <class Map>
 Worst gradient_error(const RegressionSetting& setting, const Map& map, double sign = 1) {
-  const RegressionTraining<Map> training(setting, map, batches(3));
+  const RegressionTraining training(setting, ErasedMap(map), batches(3));
   const auto gradient_of = training.gradient();
   std::vector<double> parameters = training.initial(0.7);
   const auto at = gradient_of(parameters, 4);
@@ -92,7 +93,7 @@ TEST_CASE("a training context is the literal trial's: the losses are those of th
     const auto [attention, task] = random_model(d);
     const auto numbers = training::layer_parameters(attention);
     const auto check = [&](const auto& map) {
-      const RegressionTraining training({task, 7}, map, batches(100));
+      const RegressionTraining training({task, 7}, ErasedMap(map), batches(100));
       const auto expected = simulate::regression_error<double>(
           attention, task, 7, map, {.seed = 5, .trials = 100, .device = simulate::Device::serial});
       const double loss = training.gradient()(numbers, 0).loss;
@@ -125,8 +126,10 @@ TEST_CASE("sampled gradients have the exact population gradients as their means"
   constexpr std::int64_t l = 6, contexts = 1 << 16;
   const auto [attention, task] = random_model(2);
   const auto numbers = training::layer_parameters(attention);
-  const RegressionTraining approximate({task, l}, ApproximateSoftmax<double>{1}, batches(1));
-  const RegressionTraining linear({task, l}, LinearAttention<double>{1}, batches(1));
+  const ApproximateSoftmax<double> approximate_map{1};
+  const LinearAttention<double> linear_map{1};
+  const RegressionTraining approximate({task, l}, ErasedMap(approximate_map), batches(1));
+  const RegressionTraining linear({task, l}, ErasedMap(linear_map), batches(1));
   const auto by_approximate = approximate.evaluate(numbers, contexts), by_linear = linear.evaluate(numbers, contexts);
   const auto exact_approximate = regression::generalization_error_gradient(attention, task, l);
   const auto exact_linear = regression::linear_attention_error_gradient(attention, task, l);
@@ -189,7 +192,8 @@ TEST_CASE("training of regression refuses what it cannot train, by name", "[trai
   CHECK(names(refused({task, 1}), "context_length", "1"));
   CHECK(names(refused({task, 4, RegressionParameters::temperature}), "key_query", "0 x 0"));
   CHECK(names(refused({task, 4}, {.batch = 0}), "batch"));
-  const RegressionTraining training({task, 4}, Softmax<double>{1}, batches(2));
+  const Softmax<double> softmax{1};
+  const RegressionTraining training({task, 4}, ErasedMap(softmax), batches(2));
   CHECK(refuses<std::invalid_argument>([&] { (void)training.layer(std::vector<double>(3)); }, {"parameters", "3"}));
   training::Trainer wild(std::vector<double>(training.size(), 1e200), training.gradient(), {});
   CHECK(refuses<std::domain_error>([&] { wild.step(); }, {"diverged", "step 0"}));

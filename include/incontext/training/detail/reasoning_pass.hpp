@@ -10,7 +10,7 @@
 
 #include "incontext/core/real.hpp"
 #include "incontext/scoring/row.hpp"
-#include "incontext/scoring/scoring.hpp"
+#include "incontext/training/detail/head_map.hpp"
 #include "incontext/training/detail/reasoning_sums.hpp"
 #include "incontext/training/detail/token_tables.hpp"
 #include "incontext/training/detail/transformer_block.hpp"
@@ -62,46 +62,20 @@ void add_to_columns(const T* direction, const T* factors, std::ptrdiff_t count, 
 /// One pass of a block of examples through a reasoning transformer and back. Examples are columns.
 ///
 /// Shapes    attention, scores: 5 x (heads x examples), column e heads + h
-template <Real T, scoring::Scoring Map>
+template <Real T>
 class ReasoningPass {
  public:
-  ReasoningPass(const TokenTables<T>& tables, const Map& map, std::span<const ReasoningExample> examples)
+  ReasoningPass(const TokenTables<T>& tables, const HeadMap<T>& map, std::span<const ReasoningExample> examples)
       : tables_(tables), parts_(tables.parts()), map_(map), shape_(tables.layout().shape()), examples_(examples) {}
 
   /// Adds the examples' loss and accuracy.
-  void forward(ReasoningSums<T>& sums) {
-    attend();
-    perceptron_.forward(parts_, residual_);
-    read_out_.forward(parts_, residual_, chances_);
-    predict(sums);
-  }
+  void forward(ReasoningSums<T>& sums);
 
   /// Adds the entropies of the class token's attention, after forward.
-  void add_entropy(ReasoningSums<T>& sums) const {
-    using std::log;
-    for (Eigen::Index i = 0; i < attention_.size(); ++i) {
-      const T a = attention_.data()[i];
-      if (T(0) < a) sums.entropy[static_cast<std::size_t>(i / row_length % shape_.heads)] -= a * log(a);
-    }
-  }
+  void add_entropy(ReasoningSums<T>& sums) const;
 
   /// Adds the gradients, after forward.
-  void backward(ReasoningSums<T>& sums) {
-    Matrix<T>& error = chances_;
-    for (std::size_t e = 0; e < examples_.size(); ++e) {
-      const auto column = static_cast<Eigen::Index>(e);
-      const auto chance = static_cast<T>(examples_[e].chance_of_c);
-      error(examples_[e].values[2], column) -= chance;
-      error(examples_[e].values[3], column) -= T(1) - chance;
-    }
-    const LayerParts<T> gradient{tables_.layout(), sums.gradient.data()};
-    Matrix<T> residual;
-    typename Perceptron<T>::Scratch scratch;
-    read_out_.backward(parts_, gradient, error, residual);
-    perceptron_.backward(parts_, gradient, residual, scratch);
-    gradient(TransformerPart::class_token) += residual.rowwise().sum();
-    attend_back(residual, sums);
-  }
+  void backward(ReasoningSums<T>& sums);
 
  private:
   static constexpr int row_length = ReasoningShape::row_length;
@@ -132,7 +106,7 @@ class ReasoningPass {
           scores[j] = tables_.scores(token, head);
           columns_[static_cast<std::size_t>(head * row_length + j)] = &tables_.mixed(0, head * shape_.tokens() + token);
         }
-        weights(map_, scoring::Row<const T>(scores, row_length), scoring::Row<T>(attention, row_length));
+        map_.apply(nullptr, scoring::Row<const T>(scores, row_length), scoring::Row<T>(attention, row_length));
       }
       residual_.col(e) = parts_(TransformerPart::class_token);
       add_weighted_columns<T>(columns_.data(), &attention_(0, e * shape_.heads), shape_.heads * row_length,
@@ -153,7 +127,8 @@ class ReasoningPass {
           gradients[static_cast<std::size_t>(head * row_length + j)] = &sums.by_mixed(0, column);
         }
         const scoring::Row<const T> scores(&scores_(0, e * shape_.heads + head), row_length);
-        vjp(map_, scores, scoring::Row<const T>(slope, row_length), scoring::Row<T>(slope, row_length));
+        const scoring::Row<T> row(slope, row_length);
+        map_.pull_back(nullptr, scores, row, row, nullptr);
         for (int j = 0; j < row_length; ++j) sums.by_scores(tokens[static_cast<std::size_t>(j)], head) += slope[j];
       }
       add_to_columns<T>(&residual(0, e), &attention_(0, e * shape_.heads), shape_.heads * row_length, shape_.width,
@@ -186,7 +161,7 @@ class ReasoningPass {
 
   const TokenTables<T>& tables_;
   LayerParts<const T> parts_;
-  Map map_;
+  HeadMap<T> map_;
   ReasoningShape shape_;
   std::span<const ReasoningExample> examples_;
   std::vector<const T*> columns_;
@@ -194,5 +169,40 @@ class ReasoningPass {
   ReadOut<T> read_out_;
   Matrix<T> scores_, attention_, residual_, chances_;
 };
+
+template <Real T>
+void ReasoningPass<T>::forward(ReasoningSums<T>& sums) {
+  attend();
+  perceptron_.forward(parts_, residual_);
+  read_out_.forward(parts_, residual_, chances_);
+  predict(sums);
+}
+
+template <Real T>
+void ReasoningPass<T>::add_entropy(ReasoningSums<T>& sums) const {
+  using std::log;
+  for (Eigen::Index i = 0; i < attention_.size(); ++i) {
+    const T a = attention_.data()[i];
+    if (T(0) < a) sums.entropy[static_cast<std::size_t>(i / row_length % shape_.heads)] -= a * log(a);
+  }
+}
+
+template <Real T>
+void ReasoningPass<T>::backward(ReasoningSums<T>& sums) {
+  Matrix<T>& error = chances_;
+  for (std::size_t e = 0; e < examples_.size(); ++e) {
+    const auto column = static_cast<Eigen::Index>(e);
+    const auto chance = static_cast<T>(examples_[e].chance_of_c);
+    error(examples_[e].values[2], column) -= chance;
+    error(examples_[e].values[3], column) -= T(1) - chance;
+  }
+  const LayerParts<T> gradient{tables_.layout(), sums.gradient.data()};
+  Matrix<T> residual;
+  typename Perceptron<T>::Scratch scratch;
+  read_out_.backward(parts_, gradient, error, residual);
+  perceptron_.backward(parts_, gradient, residual, scratch);
+  gradient(TransformerPart::class_token) += residual.rowwise().sum();
+  attend_back(residual, sums);
+}
 
 }  // namespace incontext::training::detail

@@ -12,8 +12,8 @@
 #include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/statistics/moments.hpp"
+#include "incontext/training/detail/head_map.hpp"
 #include "incontext/training/detail/transformer_block.hpp"
-#include "incontext/training/learned_map.hpp"
 #include "incontext/training/sequence_examples.hpp"
 #include "incontext/training/sequence_layout.hpp"
 
@@ -26,10 +26,8 @@ using numerics::Matrix;
 ///
 /// Shapes    queries, keys, values, mixed: width x tokens; scores, attention: length x (length per sequence and head),
 ///           a query's row is a column; slopes: length x length, by_keys: width of a head x length, scratch: length
-template <TrainableMap Map>
+template <Real T>
 struct CausalAttention {
-  using T = typename Map::value_type;
-
   Matrix<T> queries, keys, values, mixed;
   Matrix<T> scores, attention;
   Matrix<T> slopes, by_keys;  ///< of backward(), one head and sequence at a time
@@ -37,40 +35,43 @@ struct CausalAttention {
   int map_parameters = 0;
   Eigen::Index length = 0;
 
-  void forward(std::span<const Map> maps, const T* trained, int parameters, Eigen::Index sequence_length) {
+  void forward(std::span<const HeadMap<T>> maps, const T* trained, int parameters, Eigen::Index sequence_length) {
     map_parameters = parameters;
     length = sequence_length;
     const Eigen::Index count = queries.cols() / length * std::ssize(maps);
     scores.resize(length, length * count);
     attention.setZero(length, length * count);
     mixed.resize(queries.rows(), queries.cols());
-    each_head(maps, trained, [&](const Map& map, const T* own, Eigen::Index row, Eigen::Index token, Eigen::Index at) {
-      auto head_scores = scores.middleCols(at, length);
-      head_scores.noalias() = block(keys, row, token).transpose() * block(queries, row, token);
-      for (Eigen::Index t = 0; t < length; ++t) {
-        map.apply(own, scoring::Row<const T>(&scores(0, at + t), t + 1), scoring::Row<T>(&attention(0, at + t), t + 1));
-      }
-      block(mixed, row, token).noalias() = block(values, row, token) * attention.middleCols(at, length);
-    });
+    each_head(maps, trained,
+              [&](const HeadMap<T>& map, const T* own, Eigen::Index row, Eigen::Index token, Eigen::Index at) {
+                auto head_scores = scores.middleCols(at, length);
+                head_scores.noalias() = block(keys, row, token).transpose() * block(queries, row, token);
+                for (Eigen::Index t = 0; t < length; ++t) {
+                  map.apply(own, scoring::Row<const T>(&scores(0, at + t), t + 1),
+                            scoring::Row<T>(&attention(0, at + t), t + 1));
+                }
+                block(mixed, row, token).noalias() = block(values, row, token) * attention.middleCols(at, length);
+              });
   }
 
   /// Replaces queries, keys and values with the gradients by them, and adds the gradient by the maps' trained numbers.
-  void backward(std::span<const Map> maps, const T* trained, const Matrix<T>& by_mixed, T* by_trained) {
+  void backward(std::span<const HeadMap<T>> maps, const T* trained, const Matrix<T>& by_mixed, T* by_trained) {
     slopes.resize(length, length);
     scratch.resize(length);
-    each_head(maps, trained, [&](const Map& map, const T* own, Eigen::Index row, Eigen::Index token, Eigen::Index at) {
-      const auto upstream = by_mixed.block(row, token, head_width(), length);
-      slopes.noalias() = block(values, row, token).transpose() * upstream;
-      for (Eigen::Index t = 0; t < length; ++t) {
-        map.pull_back(own, scoring::Row<const T>(&scores(0, at + t), t + 1), scoring::Row<T>(&slopes(0, t), t + 1),
-                      scoring::Row<T>(scratch.data(), t + 1), by_trained + (own - trained));
-        slopes.col(t).tail(length - t - 1).setZero();
-      }
-      block(values, row, token).noalias() = upstream * attention.middleCols(at, length).transpose();
-      by_keys.noalias() = block(queries, row, token) * slopes.transpose();
-      block(queries, row, token) = block(keys, row, token) * slopes;
-      block(keys, row, token) = by_keys;
-    });
+    each_head(
+        maps, trained, [&](const HeadMap<T>& map, const T* own, Eigen::Index row, Eigen::Index token, Eigen::Index at) {
+          const auto upstream = by_mixed.block(row, token, head_width(), length);
+          slopes.noalias() = block(values, row, token).transpose() * upstream;
+          for (Eigen::Index t = 0; t < length; ++t) {
+            map.pull_back(own, scoring::Row<const T>(&scores(0, at + t), t + 1), scoring::Row<T>(&slopes(0, t), t + 1),
+                          scoring::Row<T>(scratch.data(), t + 1), by_trained + (own - trained));
+            slopes.col(t).tail(length - t - 1).setZero();
+          }
+          block(values, row, token).noalias() = upstream * attention.middleCols(at, length).transpose();
+          by_keys.noalias() = block(queries, row, token) * slopes.transpose();
+          block(queries, row, token) = block(keys, row, token) * slopes;
+          block(keys, row, token) = by_keys;
+        });
   }
 
  private:
@@ -81,7 +82,7 @@ struct CausalAttention {
 
   /// Calls visit(map, its trained numbers, first row, first token, first column of scores) for every sequence and head.
   template <class Visit>
-  void each_head(std::span<const Map> maps, const T* trained, const Visit& visit) {
+  void each_head(std::span<const HeadMap<T>> maps, const T* trained, const Visit& visit) {
     const Eigen::Index heads = std::ssize(maps);
     head_width_ = queries.rows() / heads;
     for (Eigen::Index s = 0; s < queries.cols() / length; ++s) {
@@ -122,13 +123,12 @@ struct SequenceSums {
 
 /// The intermediate matrices of a pass. They are kept from block to block, because allocating them anew takes a
 /// considerable part of the time.
-template <TrainableMap Map>
+template <Real T>
 struct SequenceMemory {
-  using T = typename Map::value_type;
   struct Layer {
     LayerNorm<T> attention_norm;
     Matrix<T> input;
-    CausalAttention<Map> attention;
+    CausalAttention<T> attention;
     Perceptron<T> perceptron;
   };
   std::vector<Layer> layers;
@@ -140,77 +140,24 @@ struct SequenceMemory {
 };
 
 /// One block of sequences through a transformer and back. Tokens are columns, sequence after sequence.
-template <TrainableMap Map>
+template <Real T>
 class SequencePass {
  public:
-  using T = typename Map::value_type;
-
-  SequencePass(const SequenceLayout& layout, std::span<const Map> maps, const T* parameters,
-               const SequenceExamples<T>& examples, SequenceMemory<Map>& memory)
+  SequencePass(const SequenceLayout& layout, std::span<const HeadMap<T>> maps, const T* parameters,
+               const SequenceExamples<T>& examples, SequenceMemory<T>& memory)
       : layout_(layout), maps_(maps), parameters_(parameters), examples_(examples), memory_(memory) {}
 
   /// The outputs, one column per token.
-  const Matrix<T>& forward() {
-    memory_.layers.resize(static_cast<std::size_t>(shape().layers));
-    memory_.residual.noalias() = parts(0)(TransformerPart::embedding) * examples_.features;
-    for (int i = 0; i < shape().layers; ++i) {
-      Layer& layer = memory_.layers[static_cast<std::size_t>(i)];
-      attend(layer, i);
-      if (shape().hidden > 0) layer.perceptron.forward(parts(i), memory_.residual);
-    }
-    memory_.read_out.forward(parts(0), memory_.residual, memory_.outputs);
-    return memory_.outputs;
-  }
+  const Matrix<T>& forward();
 
   /// Adds the loss of every sequence, and turns the outputs into the loss's gradient.
-  void add_loss(SequenceLoss loss, SequenceSums<T>& sums) {
-    using Wide = typename SequenceSums<T>::Wide;
-    Wide of_sequence = 0;
-    for (Eigen::Index j = 0; j < memory_.outputs.cols(); ++j) {
-      const T weight = examples_.weights[j];
-      if (T(0) < weight) {
-        const T own = loss == SequenceLoss::squared_error ? squared_error(j) : cross_entropy(j, sums);
-        of_sequence += static_cast<Wide>(T(weight * own));
-        sums.weight += static_cast<Wide>(weight);
-        memory_.outputs.col(j) *= weight;
-      } else {
-        memory_.outputs.col(j).setZero();
-      }
-      if ((j + 1) % examples_.length != 0) continue;
-      sums.loss += of_sequence;
-      sums.losses = merge(sums.losses, {.count = 1, .mean = static_cast<double>(of_sequence)});
-      of_sequence = 0;
-    }
-  }
+  void add_loss(SequenceLoss loss, SequenceSums<T>& sums);
 
   /// Adds the gradients by all parameters, after add_loss.
-  void backward(T* gradient) {
-    using enum TransformerPart;
-    auto& [layers, read_out, residual, outputs, by_mixed, by_input, by_perceptron] = memory_;
-    read_out.backward(parts(0), {layout_, gradient}, outputs, residual);
-    for (int i = shape().layers; i-- > 0;) {
-      Layer& layer = layers[static_cast<std::size_t>(i)];
-      const LayerParts<const T> part = parts(i);
-      const LayerParts<T> out{layout_, gradient, i};
-      if (shape().hidden > 0) layer.perceptron.backward(part, out, residual, by_perceptron);
-      out(output).noalias() += residual * layer.attention.mixed.transpose();
-      by_mixed.noalias() = part(output).transpose() * residual;
-      layer.attention.backward(maps_, part(map).data(), by_mixed, out(map).data());
-      out(query).noalias() += layer.attention.queries * layer.input.transpose();
-      out(key).noalias() += layer.attention.keys * layer.input.transpose();
-      out(value).noalias() += layer.attention.values * layer.input.transpose();
-      by_input.noalias() = part(query).transpose() * layer.attention.queries;
-      by_input.noalias() += part(key).transpose() * layer.attention.keys;
-      by_input.noalias() += part(value).transpose() * layer.attention.values;
-      layer.attention_norm.pull_back(part(attention_norm_gain), out(attention_norm_gain), out(attention_norm_shift),
-                                     by_input);
-      residual += by_input;
-    }
-    layout_.part(gradient, embedding).noalias() += residual * examples_.features.transpose();
-  }
+  void backward(T* gradient);
 
  private:
-  using Layer = typename SequenceMemory<Map>::Layer;
+  using Layer = typename SequenceMemory<T>::Layer;
 
   [[nodiscard]] const SequenceShape& shape() const { return layout_.shape(); }
   [[nodiscard]] LayerParts<const T> parts(int layer) const { return {layout_, parameters_, layer}; }
@@ -249,10 +196,70 @@ class SequencePass {
   }
 
   const SequenceLayout& layout_;
-  std::span<const Map> maps_;
+  std::span<const HeadMap<T>> maps_;
   const T* parameters_;
   const SequenceExamples<T>& examples_;
-  SequenceMemory<Map>& memory_;
+  SequenceMemory<T>& memory_;
 };
+
+template <Real T>
+const Matrix<T>& SequencePass<T>::forward() {
+  memory_.layers.resize(static_cast<std::size_t>(shape().layers));
+  memory_.residual.noalias() = parts(0)(TransformerPart::embedding) * examples_.features;
+  for (int i = 0; i < shape().layers; ++i) {
+    Layer& layer = memory_.layers[static_cast<std::size_t>(i)];
+    attend(layer, i);
+    if (shape().hidden > 0) layer.perceptron.forward(parts(i), memory_.residual);
+  }
+  memory_.read_out.forward(parts(0), memory_.residual, memory_.outputs);
+  return memory_.outputs;
+}
+
+template <Real T>
+void SequencePass<T>::add_loss(SequenceLoss loss, SequenceSums<T>& sums) {
+  using Wide = typename SequenceSums<T>::Wide;
+  Wide of_sequence = 0;
+  for (Eigen::Index j = 0; j < memory_.outputs.cols(); ++j) {
+    const T weight = examples_.weights[j];
+    if (T(0) < weight) {
+      const T own = loss == SequenceLoss::squared_error ? squared_error(j) : cross_entropy(j, sums);
+      of_sequence += static_cast<Wide>(T(weight * own));
+      sums.weight += static_cast<Wide>(weight);
+      memory_.outputs.col(j) *= weight;
+    } else {
+      memory_.outputs.col(j).setZero();
+    }
+    if ((j + 1) % examples_.length != 0) continue;
+    sums.loss += of_sequence;
+    sums.losses = merge(sums.losses, {.count = 1, .mean = static_cast<double>(of_sequence)});
+    of_sequence = 0;
+  }
+}
+
+template <Real T>
+void SequencePass<T>::backward(T* gradient) {
+  using enum TransformerPart;
+  auto& [layers, read_out, residual, outputs, by_mixed, by_input, by_perceptron] = memory_;
+  read_out.backward(parts(0), {layout_, gradient}, outputs, residual);
+  for (int i = shape().layers; i-- > 0;) {
+    Layer& layer = layers[static_cast<std::size_t>(i)];
+    const LayerParts<const T> part = parts(i);
+    const LayerParts<T> out{layout_, gradient, i};
+    if (shape().hidden > 0) layer.perceptron.backward(part, out, residual, by_perceptron);
+    out(output).noalias() += residual * layer.attention.mixed.transpose();
+    by_mixed.noalias() = part(output).transpose() * residual;
+    layer.attention.backward(maps_, part(map).data(), by_mixed, out(map).data());
+    out(query).noalias() += layer.attention.queries * layer.input.transpose();
+    out(key).noalias() += layer.attention.keys * layer.input.transpose();
+    out(value).noalias() += layer.attention.values * layer.input.transpose();
+    by_input.noalias() = part(query).transpose() * layer.attention.queries;
+    by_input.noalias() += part(key).transpose() * layer.attention.keys;
+    by_input.noalias() += part(value).transpose() * layer.attention.values;
+    layer.attention_norm.pull_back(part(attention_norm_gain), out(attention_norm_gain), out(attention_norm_shift),
+                                   by_input);
+    residual += by_input;
+  }
+  layout_.part(gradient, embedding).noalias() += residual * examples_.features.transpose();
+}
 
 }  // namespace incontext::training::detail
