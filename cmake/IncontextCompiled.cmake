@@ -3,7 +3,7 @@
 #   incontext_add_compiled()   ->   incontext::compiled, and incontext::compiled_<room> for each of its rooms
 #
 # The rooms share incontext::compiled_first, what the first table of scripts/verify needs of them: the headers that
-# examples/temperature includes, itself or by what it includes.
+# examples/temperature and examples/support include, themselves or by what they include.
 #
 # A library holds what the last lines of its headers name (core/compiled.hpp), by sources that are written here,
 # so that a new result needs no line in a build file. Without INCONTEXT_BUILD_COMPILED only what something links is
@@ -77,7 +77,8 @@ function(incontext_add_compiled_library name)
 endfunction()
 
 function(incontext_add_compiled)
-  file(GLOB first CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/temperature/*.cpp")
+  file(GLOB first CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/support/*.cpp"
+       "${PROJECT_SOURCE_DIR}/examples/temperature/*.cpp")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${first})
   incontext_included(reached ${first})
   set(shared "")

@@ -29,6 +29,7 @@ target_compile_definitions(test_examples PRIVATE INCONTEXT_SOURCES="${PROJECT_SO
 if(TARGET incontext-program)
   file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
   incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples incontext::compiled LABEL examples TIMEOUT ${INCONTEXT_HANG_GUARD})
+  incontext_optimize_less(test_programs -O0)
   target_compile_definitions(test_programs PRIVATE INCONTEXT_SOURCES="${PROJECT_SOURCE_DIR}"
                                                    INCONTEXT_PROGRAM="$<TARGET_FILE:incontext-program>")
   add_dependencies(test_programs incontext-program)
