@@ -1,4 +1,4 @@
-# The compiled edition: the closed forms of `double`, each compiled once.
+# The compiled edition: the closed forms of `double`, and a transformer's passes in training, each compiled once.
 #
 #   incontext_add_compiled()   ->   incontext::compiled, and incontext::compiled_<room> for each of its rooms
 #

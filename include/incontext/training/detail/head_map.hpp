@@ -6,7 +6,7 @@
 
 namespace incontext::training::detail {
 
-/// The map of a head, whatever its type, so that a pass is compiled once for all maps; it must outlive the reference.
+/// Refers to the map of a head, whatever its type, so that a pass is compiled once for all maps. The map must outlive it.
 template <Real T>
 class HeadMap {
  public:
