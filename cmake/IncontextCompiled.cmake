@@ -11,7 +11,7 @@
 include_guard()
 
 # in an order in which each needs only those before it
-set(INCONTEXT_COMPILED_ROOMS numerics laws regression classification baselines calibration training)
+set(INCONTEXT_COMPILED_ROOMS numerics maps laws regression classification baselines calibration training)
 
 # Sets `variable` to the headers of include/ that these files include, and those that they include.
 function(incontext_included variable)

@@ -1,6 +1,6 @@
 """Reads what the package takes from the C++ headers: names, parameters, documentation.
 
-    headers.py ROOT OUTPUT    writes the C++ table of documentation texts
+    headers.py ROOT TABLE MAPS    writes the C++ table of documentation texts, and the classes of the maps in Python
 
 The headers are the only place where a result is documented. The package shows their text with its formulas, and the
 blocks of python/examples.txt below it. A block begins with [room::name], or with [room::name of Other] for a name that
@@ -35,6 +35,7 @@ ROOMS = {
     "cuda/incontext/simulate/rows": "simulate",
     "cuda/incontext/training": "training",
 }
+NAMED_MAP = re.compile(r'NamedMap\{"([\w-]+)", "(\w+)(?:<\w+>)?",\s')
 DECLARATION = re.compile(
     r"(?:^|\s)(?:struct|class|enum class)\s+(?:__attribute__\S+\s)?(?P<type>\w+)\s*(?:\{|:|;|$)"
     r"|(?P<function>\w+)\s*\((?P<parameters>.*)$",
@@ -251,8 +252,34 @@ def texts(root: pathlib.Path) -> dict[str, str]:
     return {name: documentation(found[one.of], one) for name, one in every.items()}
 
 
+def maps_module(root: pathlib.Path) -> str:
+    """A module with a class for every map of incontext::maps::named_maps, of the fields of its struct."""
+    named = NAMED_MAP.findall((root / "include/incontext/maps/any_map.hpp").read_text())
+    scoring = "".join(path.read_text() for path in sorted((root / "include/incontext/scoring").glob("*.hpp")))
+    order = re.search(r"using Parameters = (.*?);", (root / "include/incontext/maps/any_map.hpp").read_text(), re.S)
+    assert order
+    parameters = [name.lower() for name in re.findall(r"parameter::(\w+)", order[1])]
+    choices, classes = set(), []
+    for name, kind in named:
+        if kind == "RatioScore":
+            continue
+        struct = re.search(rf"^struct {kind} \{{\n(.*?)^\}};", scoring, re.M | re.S)
+        assert struct, f"there is no struct of the map {kind}"
+        fields = [f"{field}: Any = {float(start)}" for field, start in re.findall(r"^  T (\w+) = T\((.*)\);", struct[1], re.M)]
+        for choice, field, start in re.findall(r"^  (\w+) (\w+) = \1::(\w+);", struct[1], re.M):
+            choices.add(choice)
+            fields.append(f"{field}: {choice} = {choice}.{start}")
+        body = "".join(f"    {line}\n" for line in ['__module__ = "incontext.scoring"', f'_name = "{name}"', *fields])
+        classes.append(f"class {kind}(Map):\n{body}")
+    ratios = tuple(name for name, kind in named if kind == "RatioScore")
+    return "\n\n".join([
+        '"""The maps that have a name in C++, as classes. Written by headers.py from their headers."""',
+        f"from __future__ import annotations\n\nfrom typing import Any\n\nfrom .scoring import {', '.join(sorted({*choices, 'Map'}))}\n",
+        f"PARAMETERS = {tuple(parameters)}\nRATIO_FUNCTIONS = {ratios}\n", *classes])
+
+
 def main() -> None:
-    root, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    root, output, maps = map(pathlib.Path, sys.argv[1:])
     rows = []
     for name, text in sorted(texts(root).items()):
         # a literal of at most 16 kB each, in pieces, because compilers limit their length
@@ -261,6 +288,7 @@ def main() -> None:
     table = "inline constexpr Docstring docstrings[] = {\n" + "".join(rows) + "};\n"
     inside = f"namespace incontext::python {{\n\n{table}\n}}  // namespace incontext::python\n"
     output.write_text(f"#pragma once\n\n{inside}")
+    maps.write_text(maps_module(root))
 
 
 if __name__ == "__main__":

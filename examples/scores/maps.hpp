@@ -1,21 +1,11 @@
 #pragma once
 
 #include <incontext/calibration/visible_scores.hpp>
-#include <incontext/scoring/approximate_softmax.hpp>
-#include <incontext/scoring/entmax.hpp>
-#include <incontext/scoring/hardmax.hpp>
+#include <incontext/maps/any_map.hpp>
 #include <incontext/scoring/jacobian_spectral_norm.hpp>
-#include <incontext/scoring/linear_attention.hpp>
-#include <incontext/scoring/normalized_sa_softmax.hpp>
-#include <incontext/scoring/normsoftmax.hpp>
-#include <incontext/scoring/ratio_score.hpp>
-#include <incontext/scoring/sa_softmax.hpp>
-#include <incontext/scoring/softmax.hpp>
-#include <incontext/scoring/ssa.hpp>
-#include <incontext/scoring/ssmax.hpp>
 
-#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Every scoring map of one row behind one type, chosen by its name on the command line.
@@ -35,121 +25,84 @@ struct MapParameters {
   scoring::ScoreNormalization over = scoring::ScoreNormalization::context_length;
 };
 
-/// A map as functions of a row; `log_weights` is empty for a map whose weights may be negative.
+/// A map with its functions of a row; `log_weights` is empty for a map whose weights may be negative.
 struct ScoreMap {
-  std::function<Numbers(const Numbers&)> weights;
-  std::function<Numbers(const Numbers&)> log_weights;
-  std::function<Numbers(const Numbers&, const Numbers&)> jvp;
-  bool counts_keys = true;  ///< whether a finite mask would change the other weights
+  maps::AnyMap<double> map;
+
+  Numbers weights(const Numbers& z) const {
+    Numbers out(z.size());
+    maps::weights(map, scoring::Row<const double>(z), scoring::Row<double>(out));
+    return out;
+  }
+  Numbers log_weights(const Numbers& z) const {
+    Numbers out;
+    std::visit(
+        [&]<class Map>(const Map& chosen) {
+          if constexpr (scoring::LogScoring<Map>) {
+            out.resize(z.size());
+            scoring::detail::call_log_weights(chosen, z, out);
+          }
+        },
+        map.chosen);
+    return out;
+  }
+  Numbers jvp(const Numbers& z, const Numbers& u) const {
+    Numbers out(z.size());
+    maps::jvp(map, scoring::Row<const double>(z), scoring::Row<const double>(u), scoring::Row<double>(out));
+    return out;
+  }
+  /// Whether a finite mask would change the other weights.
+  bool counts_keys() const {
+    return std::visit([]<class Map>(const Map&) { return calibration::counts_keys<Map>; }, map.chosen);
+  }
 };
 
 template <scoring::Scoring Map>
 ScoreMap score_map(const Map& map) {
-  ScoreMap result;
-  result.counts_keys = calibration::counts_keys<Map>;
-  result.weights = [map](const Numbers& z) {
-    Numbers out(z.size());
-    weights(map, z, out);
-    return out;
-  };
-  if constexpr (scoring::LogScoring<Map>) {
-    result.log_weights = [map](const Numbers& z) {
-      Numbers out(z.size());
-      log_weights(map, z, out);
-      return out;
-    };
-  }
-  result.jvp = [map](const Numbers& z, const Numbers& u) {
-    Numbers out(z.size());
-    jvp(map, z, u, out);
-    return out;
-  };
-  return result;
+  return {{map}};
 }
 
-/// A map's name, the options that are its parameters, what it is, and how to make it.
-struct MapEntry {
-  std::string name;
-  std::vector<std::string> parameters;
-  std::string meaning;
-  std::function<ScoreMap(const MapParameters&)> make;
+/// The options that are a map's parameters, whatever the map.
+struct MapOption {
+  std::string_view parameter, name;
+  double MapParameters::*value;
 };
+inline constexpr MapOption map_options[]{{"temperature", "--temperature", &MapParameters::temperature},
+                                         {"scale", "--s", &MapParameters::s},
+                                         {"bias", "--bias", &MapParameters::bias},
+                                         {"base", "--base", &MapParameters::base},
+                                         {"exponent", "--exponent", &MapParameters::exponent},
+                                         {"alpha", "--alpha", &MapParameters::alpha}};
 
-inline const std::vector<MapEntry>& map_entries() {
-  using namespace scoring;
-  const auto linear = [](const MapParameters& p) {
-    return p.over == ScoreNormalization::none ? LinearNormalization::none : LinearNormalization::context_length;
-  };
-  static const std::vector<MapEntry> entries{
-      {"softmax",
-       {"--temperature"},
-       "e^(z/tau) over its sum",
-       [](const MapParameters& p) { return score_map(Softmax<double>{p.temperature}); }},
-      {"approximate-softmax",
-       {"--temperature"},
-       "(1 + (z - mean)/tau) / n",
-       [](const MapParameters& p) { return score_map(ApproximateSoftmax<double>{p.temperature}); }},
-      {"linear",
-       {"--temperature", "--over"},
-       "z / (tau n), or z / tau over none",
-       [linear](const MapParameters& p) {
-         return score_map(LinearAttention<double>{p.temperature, linear(p)});
-       }},
-      {"ssmax",
-       {"--s", "--bias"},
-       "softmax of (s log n + bias) z",
-       [](const MapParameters& p) {
-         return score_map(SSMax<double>{p.s, p.bias});
-       }},
-      {"ssa",
-       {"--base", "--exponent", "--temperature"},
-       "(1 + b|z/tau|)^(sgn(z) k) over its sum",
-       [](const MapParameters& p) {
-         return score_map(SSA<double>{p.base, p.exponent, p.temperature});
-       }},
-      {"normsoftmax",
-       {"--temperature", "--score-scale"},
-       "softmax of z / min(standard deviation of z, tau)",
-       [](const MapParameters& p) {
-         return score_map(NormSoftmax<double>{p.temperature, p.scale});
-       }},
-      {"entmax",
-       {"--alpha"},
-       "((alpha-1) z - t)_+^(1/(alpha-1))",
-       [](const MapParameters& p) { return score_map(Entmax<double>{p.alpha}); }},
-      {"sparsemax", {}, "entmax with alpha = 2", [](const MapParameters&) { return score_map(Sparsemax<double>{}); }},
-      {"hardmax",
-       {},
-       "uniform on the largest scores",
-       [](const MapParameters&) { return score_map(Hardmax<double>{}); }},
-      {"sa-softmax", {}, "z softmax(z)", [](const MapParameters&) { return score_map(SaSoftmax<double>{}); }},
-      {"normalized-sa-softmax",
-       {},
-       "z moved to [0, 1], times softmax(z)",
-       [](const MapParameters&) { return score_map(NormalizedSaSoftmax<double>{}); }},
-      {"average",
-       {"--over"},
-       "1, over n",
-       [](const MapParameters& p) { return score_map(RatioScore<Average>{p.over}); }},
-      {"tanh",
-       {"--over"},
-       "tanh z, over n, its sum, ...",
-       [](const MapParameters& p) { return score_map(RatioScore<Tanh>{p.over}); }},
-      {"relu",
-       {"--over"},
-       "max(z, 0), over n, its sum, ...",
-       [](const MapParameters& p) { return score_map(RatioScore<Relu>{p.over}); }},
-      {"square", {"--over"}, "z^2, over n, its sum, ...", [](const MapParameters& p) {
-         return score_map(RatioScore<Square>{p.over});
-       }}};
-  return entries;
+inline std::vector<std::string> options_of(const maps::AnyMap<double>& map) {
+  std::vector<std::string> names;
+  maps::for_each_parameter(map, [&](auto parameter, double) {
+    for (const MapOption& option : map_options) {
+      if (option.parameter == parameter.name) names.emplace_back(option.name);
+    }
+  });
+  maps::for_each_choice(
+      map, [&](std::string_view name, auto) { names.emplace_back(name == "scale" ? "--score-scale" : "--over"); });
+  return names;
 }
 
-inline const MapEntry* find_map(const std::string& name) {
-  for (const MapEntry& entry : map_entries()) {
-    if (entry.name == name) return &entry;
-  }
-  return nullptr;
+inline void choose(scoring::ScoreScale& choice, const MapParameters& given) { choice = given.scale; }
+inline void choose(scoring::ScoreNormalization& choice, const MapParameters& given) { choice = given.over; }
+inline void choose(scoring::LinearNormalization& choice, const MapParameters& given) {
+  const bool none = given.over == scoring::ScoreNormalization::none;
+  choice = none ? scoring::LinearNormalization::none : scoring::LinearNormalization::context_length;
+}
+
+/// The map of a name with the parameters that are given.
+inline maps::AnyMap<double> map_with(const std::string& name, const MapParameters& given) {
+  maps::AnyMap<double> map = maps::find_map<double>(name);
+  maps::for_each_parameter(map, [&](auto parameter, double& value) {
+    for (const MapOption& option : map_options) {
+      if (option.parameter == parameter.name) value = given.*option.value;
+    }
+  });
+  maps::for_each_choice(map, [&](std::string_view, auto& choice) { choose(choice, given); });
+  return map;
 }
 
 /// The spectral and the Frobenius norm of a map's Jacobian at a row.

@@ -94,15 +94,19 @@ inline void add_row_options(CLI::App& app, ScoresOptions& o) {
   const auto read_row = [&o](const std::string& text) { o.row = parse_scores("--row", text, true); };
   const auto read_map = [&o](const std::string& name) {
     std::string known;
-    for (const MapEntry& entry : map_entries()) known += (known.empty() ? "" : "|") + entry.name;
-    if (find_map(name) == nullptr) throw_input_error("--map", "is unknown", name, known);
+    bool found = false;
+    maps::for_each_named_map<double>([&](const auto& entry) {
+      known += (known.empty() ? "" : "|") + std::string(entry.name);
+      found = found || entry.name == name;
+    });
+    if (!found) throw_input_error("--map", "is unknown", name, known);
     o.map = name;
   };
   const auto read_direction = [&o](const std::string& text) { o.direction = parse_scores("--direction", text, false); };
   std::string listed = "How scores become weights:";
-  for (const MapEntry& entry : map_entries()) {
-    listed += "\n" + entry.name + std::string(23 - entry.name.size(), ' ') + entry.meaning;
-  }
+  maps::for_each_named_map<double>([&](const auto& entry) {
+    listed += "\n" + std::string(entry.name) + std::string(23 - entry.name.size(), ' ') + std::string(entry.meaning);
+  });
   add_read(app, "--row", read_row, "One row of scores; -inf masks a key", "X,X,...");
   add_input(app, "--scores", o.scores, "A matrix of scores, queries x keys, .npy or .csv; -inf masks a key");
   add_flag(app, "--causal", o.causal,
@@ -189,7 +193,7 @@ inline UnusedOptions check_combination(const CLI::App& app, const ScoresOptions&
   unused.add("no --figure", of_figures);
   if (row) unused.add("--row", {"--causal"});
   if (scores) unused.add("--scores", {"--direction"});
-  unused.add("--map " + o.map, detail::others(parameters, find_map(o.map)->parameters));
+  unused.add("--map " + o.map, detail::others(parameters, options_of(maps::find_map<double>(o.map))));
   if (o.map == "linear" && o.parameters.over != scoring::ScoreNormalization::context_length &&
       o.parameters.over != scoring::ScoreNormalization::none) {
     throw InputError("--over: has no such choice with --map linear (needs n or none)");

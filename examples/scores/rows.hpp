@@ -20,9 +20,9 @@ namespace detail {
 inline bool visible(double score) { return score > -INFINITY; }
 
 /// "softmax, temperature = 1": the map and the parameters it has read.
-inline std::string map_in_words(const CLI::App& app, const MapEntry& entry) {
-  std::string text = entry.name;
-  for (const std::string& name : entry.parameters) text += ", " + name.substr(2) + " " + text_of(app, name);
+inline std::string map_in_words(const CLI::App& app, const maps::AnyMap<double>& map) {
+  std::string text(map.name());
+  for (const std::string& name : options_of(map)) text += ", " + name.substr(2) + " " + text_of(app, name);
   return text;
 }
 
@@ -72,18 +72,17 @@ inline void require_short_for_norms(std::size_t keys) {
 }  // namespace detail
 
 inline std::vector<Table> row_tables(const CLI::App& app, const ScoresOptions& o) {
-  const MapEntry& entry = *find_map(o.map);
-  const ScoreMap map = entry.make(o.parameters);
+  const ScoreMap map{map_with(o.map, o.parameters)};
   if (std::none_of(o.row.begin(), o.row.end(), detail::visible)) throw InputError("--row: has no visible score");
   Numbers row = o.row;
-  if (map.counts_keys && !o.no_finite_masks) hide_finite_masks(row, "--row");
+  if (map.counts_keys() && !o.no_finite_masks) hide_finite_masks(row, "--row");
   const Numbers weights = map.weights(row);
   detail::require_defined("--row", o.map, weights);
-  const Numbers log_weights = map.log_weights ? map.log_weights(row) : Numbers{};
+  const Numbers log_weights = map.log_weights(row);
   const Numbers change = o.direction.empty() ? Numbers{} : map.jvp(row, o.direction);
 
   Table table{.name = "row",
-              .title = detail::map_in_words(app, entry) + ": a row of " + std::to_string(o.row.size()) + " scores",
+              .title = detail::map_in_words(app, map.map) + ": a row of " + std::to_string(o.row.size()) + " scores",
               .columns = {{"key"}, {.name = "score", .style = Style::shortest}, {.name = "weight"}}};
   if (!log_weights.empty()) table.columns.push_back({"log_weight"});
   if (!change.empty()) {
@@ -117,8 +116,7 @@ inline std::vector<Table> row_tables(const CLI::App& app, const ScoresOptions& o
 }
 
 inline std::vector<Table> matrix_tables(const CLI::App& app, const ScoresOptions& o) {
-  const MapEntry& entry = *find_map(o.map);
-  const ScoreMap map = entry.make(o.parameters);
+  const ScoreMap map{map_with(o.map, o.parameters)};
   const MatrixFile read = read_scores(o.scores);
   const Eigen::MatrixXd& scores = read.values;
   if (o.norms) detail::require_short_for_norms(static_cast<std::size_t>(scores.cols()));
@@ -126,7 +124,7 @@ inline std::vector<Table> matrix_tables(const CLI::App& app, const ScoresOptions
       .name = "weights",
       .title = o.scores + ": " + std::to_string(scores.rows()) + (scores.rows() == 1 ? " query x " : " queries x ") +
                std::to_string(scores.cols()) + " keys" + (o.causal ? ", causal" : "") + ", " +
-               detail::map_in_words(app, entry),
+               detail::map_in_words(app, map.map),
       .columns = {{"query"}, {"visible"}, {"top_key"}, {"largest_weight"}, {"sum"}, {"entropy"}, {"effective_keys"}}};
   if (o.norms) table.columns.insert(table.columns.end(), {{"spectral_norm"}, {"frobenius_norm"}});
   Eigen::MatrixXd all = Eigen::MatrixXd::Zero(scores.rows(), scores.cols());
@@ -137,12 +135,12 @@ inline std::vector<Table> matrix_tables(const CLI::App& app, const ScoresOptions
     for (Eigen::Index j = 0; j < seen; ++j) row[static_cast<std::size_t>(j)] = scores(i, j);
     const std::string source = o.scores + ": row " + std::to_string(i + 1);
     if (std::none_of(row.begin(), row.end(), detail::visible)) throw InputError(source + ": has no visible score");
-    if (map.counts_keys && !o.no_finite_masks) hide_finite_masks(row, source);
+    if (map.counts_keys() && !o.no_finite_masks) hide_finite_masks(row, source);
     const auto visible = std::count_if(row.begin(), row.end(), detail::visible);
     const Numbers weights = map.weights(row);
     detail::require_defined(source, o.map, weights);
     for (Eigen::Index j = 0; j < seen; ++j) all(i, j) = weights[static_cast<std::size_t>(j)];
-    const auto facts = detail::facts_of(weights, map.log_weights ? map.log_weights(row) : Numbers{});
+    const auto facts = detail::facts_of(weights, map.log_weights(row));
     std::vector<Cell> cells{static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(visible),
                             static_cast<std::int64_t>(facts.top + 1), weights[facts.top], facts.sum};
     if (facts.distribution) {

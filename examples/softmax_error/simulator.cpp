@@ -3,35 +3,16 @@
 #include <incontext/simulate/regression/reduced_softmax_error.hpp>
 #include <incontext/simulate/regression/regression_error.hpp>
 
-#include <variant>
+#include <concepts>
+#include <vector>
 
 #include "examples/support/simulation_runs.hpp"
 
 namespace incontext::examples::softmax_error {
 
-namespace {
-
-template <class Kind>
-std::vector<Kind> all_of_kind(const std::vector<Map>& maps) {
-  std::vector<Kind> result;
-  for (const Map& map : maps) result.push_back(std::get<Kind>(map));
-  return result;
-}
-
-}  // namespace
-
 struct Simulator::State {
   SimulationRuns runs;
   EstimatorChoice estimator;
-
-  template <class Kind>
-  Estimates errors(const std::string& what, const Situation& at, const std::vector<Map>& maps) {
-    const auto simulation = [&](const simulate::Options& options) {
-      return simulate::reduced_softmax_error(at.attention, at.task, at.context_length, all_of_kind<Kind>(maps),
-                                             options);
-    };
-    return runs.run(what, maps.size(), simulation).estimates;
-  }
 };
 
 Simulator::Simulator(const SimulationOptions& options, EstimatorChoice estimator, bool quiet)
@@ -42,12 +23,17 @@ Simulator::~Simulator() = default;
 const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 
 Estimates Simulator::errors(const std::string& what, const Situation& at, const std::vector<Map>& maps) {
-  if (std::holds_alternative<SSA>(maps.front())) return state_->errors<SSA>(what, at, maps);
-  if (std::holds_alternative<SSMax>(maps.front())) return state_->errors<SSMax>(what, at, maps);
-  if (state_->estimator == EstimatorChoice::reduced) return state_->errors<Softmax>(what, at, maps);
+  const bool reduced = state_->estimator == EstimatorChoice::reduced;
   const auto simulation = [&](const simulate::Options& options) {
-    return simulate::regression_error(at.attention, at.task, at.context_length, all_of_kind<Softmax>(maps), options,
-                                      {.query = at.query});
+    return maps::visit_list("maps", maps, [&]<scoring::SoftmaxLike Map>(const std::vector<Map>& list) {
+      if constexpr (std::same_as<Map, Softmax>) {
+        if (!reduced) {
+          return simulate::regression_error(at.attention, at.task, at.context_length, list, options,
+                                            {.query = at.query});
+        }
+      }
+      return simulate::reduced_softmax_error(at.attention, at.task, at.context_length, list, options);
+    });
   };
   return state_->runs.run(what, maps.size(), simulation).estimates;
 }

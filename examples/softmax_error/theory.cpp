@@ -16,20 +16,18 @@
 namespace incontext::examples::softmax_error {
 
 numerics::Quadrature<double> exact_error(const Situation& at, const Map& map) {
-  return std::visit(
-      [&](const auto& one) {
-        if (at.isotropic) {
-          return regression::softmax_error_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length,
-                                                     one, at.query);
-        }
-        return regression::softmax_error(at.attention, at.task, at.context_length, one, at.query);
-      },
-      map);
+  return maps::visit("exact_error", map, [&]<scoring::SoftmaxLike One>(const One& one) {
+    if (at.isotropic) {
+      return regression::softmax_error_isotropic(at.isotropic->attention, at.isotropic->task, at.context_length, one,
+                                                 at.query);
+    }
+    return regression::softmax_error(at.attention, at.task, at.context_length, one, at.query);
+  });
 }
 
 std::optional<double> equal_temperature(const Situation& at, const Map& map) {
-  if (const auto* softmax = std::get_if<Softmax>(&map)) return softmax->temperature;
-  if (const auto* ssmax = std::get_if<SSMax>(&map)) {
+  if (const auto* softmax = std::get_if<Softmax>(&map.chosen)) return softmax->temperature;
+  if (const auto* ssmax = std::get_if<SSMax>(&map.chosen)) {
     return 1 / ssmax->inverse_temperature(static_cast<std::ptrdiff_t>(at.context_length));
   }
   return std::nullopt;
@@ -62,7 +60,7 @@ regression::InverseTemperatureParabola<double> approximation(const Situation& at
 /// The least error over a positive parameter of a map, looked for from `start`.
 template <class MakeMap>
 Optimum least(const Situation& at, double start, const MakeMap& make) {
-  return regression::minimize_softmax_error([&](double x) { return exact_error(at, Map(make(x))).value; },
+  return regression::minimize_softmax_error([&](double x) { return exact_error(at, Map{make(x)}).value; },
                                             regression::SearchRange<double>{start / 1e4, start, start * 1e6});
 }
 

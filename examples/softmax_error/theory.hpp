@@ -1,5 +1,6 @@
 #pragma once
 
+#include <incontext/maps/any_map.hpp>
 #include <incontext/numerics/quadrature.hpp>
 #include <incontext/regression/attention.hpp>
 #include <incontext/regression/linear_task.hpp>
@@ -11,7 +12,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <variant>
 
 /// The isotropic family and its errors; their templates are compiled in theory.cpp alone.
 namespace incontext::examples::softmax_error {
@@ -19,7 +19,8 @@ namespace incontext::examples::softmax_error {
 using Softmax = scoring::Softmax<double>;
 using SSMax = scoring::SSMax<double>;
 using SSA = scoring::SSA<double>;
-using Map = std::variant<Softmax, SSMax, SSA>;
+/// One of those three.
+using Map = maps::AnyMap<double>;
 
 /// Scores m x_j . x_q and values v y_j on inputs N(0, a I) and tasks N(0, b I).
 struct IsotropicFamily {

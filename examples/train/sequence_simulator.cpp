@@ -1,11 +1,8 @@
 #include "examples/train/sequence_simulator.hpp"
 
-#include <incontext/scoring/ratio_score.hpp>
-#include <incontext/scoring/sa_softmax.hpp>
-#include <incontext/scoring/softmax.hpp>
-#include <incontext/scoring/ssa.hpp>
-#include <incontext/scoring/ssmax.hpp>
+#include <incontext/maps/any_map.hpp>
 #include <incontext/statistics/moments.hpp>
+#include <incontext/training/learned_map.hpp>
 #include <incontext/training/needle_training.hpp>
 #include <incontext/training/output_bound.hpp>
 #include <incontext/training/task_sequences.hpp>
@@ -26,14 +23,7 @@ namespace incontext::examples::train {
 namespace {
 
 using namespace incontext::training;
-namespace parameter = scoring::parameter;
-using training::LearnedMap;
-template <class Function>
-using Ratio = LearnedMap<scoring::RatioScore<Function, float>>;
-using Map = training::AnyLearnedMap<
-    LearnedMap<scoring::Softmax<float>>, LearnedMap<scoring::SSA<float>, parameter::Base, parameter::Exponent>,
-    LearnedMap<scoring::SSMax<float>, parameter::Scale>, LearnedMap<scoring::SaSoftmax<float>>, Ratio<scoring::Average>,
-    Ratio<scoring::Tanh>, Ratio<scoring::Relu>, Ratio<scoring::Square>>;
+using Map = training::AnyLearnedMap<float>;
 using Training = SequenceTraining<Map>;
 using Stream = SequenceStream<float>;
 
@@ -52,20 +42,18 @@ const float mean_log_length = [] {
 /// The maps of the heads, with the usual temperature.
 std::vector<Map> maps_of(const std::string& name, std::int64_t width) {
   const auto temperature = std::sqrt(static_cast<float>(width) / heads);
-  const Map softmax{LearnedMap<scoring::Softmax<float>>{{temperature}}}, average{Ratio<scoring::Average>{}};
+  const Map softmax(scoring::Softmax<float>{temperature}), average(maps::find_map<float>("average"));
   const auto all = [](const Map& map) { return std::vector<Map>(heads, map); };
   if (name == "softmax") return all(softmax);
-  if (name == "ssa") {
-    return all(Map{LearnedMap<scoring::SSA<float>, parameter::Base, parameter::Exponent>{{1, 1.5f, temperature}}});
-  }
-  if (name == "ssmax") {
-    return all(Map{LearnedMap<scoring::SSMax<float>, parameter::Scale>{{1 / (mean_log_length * temperature)}}});
-  }
-  if (name == "sa-softmax") return all(Map{LearnedMap<scoring::SaSoftmax<float>>{}});
-  if (name == "average") return all(average);
+  if (name == "ssa") return all(Map(scoring::SSA<float>{1, 1.5f, temperature}, {"base", "exponent"}));
+  if (name == "ssmax") return all(Map(scoring::SSMax<float>{1 / (mean_log_length * temperature)}, {"scale"}));
   if (name == "soft-average") return {softmax, softmax, average, average};
   if (name == "four") {
-    return {Map{Ratio<scoring::Tanh>{}}, average, Map{Ratio<scoring::Relu>{}}, Map{Ratio<scoring::Square>{}}};
+    const auto named = [](const char* map) { return Map(maps::find_map<float>(map)); };
+    return {named("tanh"), average, named("relu"), named("square")};
+  }
+  for (const SequenceMap& map : sequence_maps()) {
+    if (map.name == name) return all(Map(maps::find_map<float>(name)));
   }
   std::string words;
   for (const SequenceMap& map : sequence_maps()) words += (words.empty() ? "" : ", ") + map.name;
@@ -82,16 +70,6 @@ training::SequenceTransformer<Map> model_of(const SequenceRun& run, const std::s
            .map_parameters = map_parameters,
            .norms = run.has_norms ? training::LayerNorms::first : training::LayerNorms::none},
           maps_of(map, run.width)};
-}
-
-/// The parameters of a map at the trained numbers of a head, in the map's own order.
-std::vector<double> parameters_of(const Map& map, const float* trained) {
-  return std::visit(
-      [&]<class Scoring, class... Parameters>(const LearnedMap<Scoring, Parameters...>& one) {
-        [[maybe_unused]] const Scoring at = one.at(trained);
-        return std::vector<double>{static_cast<double>(Parameters::of(at))...};
-      },
-      map.chosen);
 }
 
 /// A trained transformer, with what its weights say.
@@ -113,9 +91,10 @@ void read_weights(Trained& trained) {
   for (int layer = 0; layer < layout.shape().layers; ++layer) {
     const auto own = layout.part(numbers.data(), training::TransformerPart::map, layer);
     for (std::size_t head = 0; head < maps.size(); ++head) {
-      const auto values = parameters_of(maps[head], own.col(static_cast<Eigen::Index>(head)).data());
+      const auto values = maps[head].values(own.col(static_cast<Eigen::Index>(head)).data());
       trained.result.map_parameters.resize(values.size(), 0.0);
-      for (std::size_t i = 0; i < values.size(); ++i) trained.result.map_parameters[i] += values[i];
+      for (std::size_t i = 0; i < values.size(); ++i)
+        trained.result.map_parameters[i] += static_cast<double>(values[i]);
       ++rows;
     }
   }

@@ -60,9 +60,6 @@ class Visibility(Choice):
     causal = 1
 
 
-PARAMETERS = ("temperature", "scale", "bias", "base", "exponent", "alpha")
-
-
 class Map(Record):
     """A map from a row of scores to weights. `map(scores)` is `weights(map, scores)`, along the last axis or along `axis`.
 
@@ -151,53 +148,9 @@ def parameter_names(map: Map | type[Map]) -> tuple[str, ...]:
     return tuple(name for name in map._fields if name in PARAMETERS and name not in map._choices)
 
 
-class Softmax(Map):
-    temperature: Any = 1.0
-
-
-class SSMax(Map):
-    scale: Any = 1.0
-    bias: Any = 0.0
-
-
-class SSA(Map):
-    base: Any = 1.0
-    exponent: Any = 1.5
-    temperature: Any = 1.0
-
-
-class ApproximateSoftmax(Map):
-    temperature: Any = 1.0
-
-
-class LinearAttention(Map):
-    temperature: Any = 1.0
-    normalization: LinearNormalization = LinearNormalization.context_length
-
-
-class NormSoftmax(Map):
-    temperature: Any = 1.0
-    scale: ScoreScale = ScoreScale.population_stddev
-
-
-class Entmax(Map):
-    alpha: Any = 1.5
-
-
-class Sparsemax(Map):
-    pass
-
-
-class Hardmax(Map):
-    pass
-
-
-class SaSoftmax(Map):
-    pass
-
-
-class NormalizedSaSoftmax(Map):
-    pass
+# which needs the names above
+from ._maps import *  # noqa: E402, F403
+from ._maps import PARAMETERS, RATIO_FUNCTIONS  # noqa: E402
 
 
 class RatioScore(Map):
@@ -208,6 +161,13 @@ class RatioScore(Map):
 
     function: str
     normalization: ScoreNormalization = ScoreNormalization.context_length
+
+    @property
+    def _name(self) -> str:
+        if self.function not in RATIO_FUNCTIONS:
+            raise ValueError(f"incontext::scoring::RatioScore: function is unknown (value = {self.function}; needs "
+                             f"{', '.join(RATIO_FUNCTIONS)})")
+        return self.function
 
 
 class MatrixNormSoftmax(Map):

@@ -280,7 +280,7 @@ class SequenceStream(_Sequences):
 class LearnedMap(Record):
     """A map of which some parameters are trained with the model, in each head.
 
-    They are the temperature of Softmax, base and exponent of SSA, and scale, or scale and bias, of SSMax.
+    Any of `scoring.parameter_names(map)`: base and exponent of SSA, say, or scale and bias of SSMax.
     """
 
     map: Map
@@ -492,7 +492,7 @@ class SequenceTraining(_Transformer):
 class ReasoningTraining(_Transformer):
     """A transformer of one block that is trained on the reasoning task, with the bits of `incontext train reasoning`.
 
-    `map` is Softmax or NormSoftmax, or a HeatSchedule, with which softmax has the schedule's temperature at each step.
+    `map` is any map of `scoring`, or a HeatSchedule, with which softmax has the schedule's temperature at each step.
 
     >>> training = ReasoningTraining(ReasoningShape(largest_value=3, width=16, hidden=32), NormSoftmax(2.0))
     >>> trainer = training.trainer(TrainerOptions(rate=LearningRate(peak=3e-3)))

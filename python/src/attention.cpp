@@ -39,13 +39,7 @@ scoring::MatrixView<T> matrix(const Batch<T>& batch, std::size_t index) {
 /// Calls `function` with the C++ map, if its attention is fused forward and backward.
 template <class T, class Function>
 void with_fused_map(nb::handle map, const Function& function) {
-  with_map<T>(map, [&]<class Map>(const Map& made) {
-    if constexpr (apply::FusedGradient<Map>) {
-      function(made);
-    } else {
-      throw nb::type_error("incontext.apply: only attention by Softmax, SSMax and SSA is fused");
-    }
-  });
+  maps::visit("apply::attend", any_map<T>(map), [&]<apply::FusedGradient Map>(const Map& made) { function(made); });
 }
 
 /// Calls `one(map, index)` for every matrix, without the interpreter's lock. Ctrl-C ends it between two matrices.
@@ -81,11 +75,9 @@ using ParameterSums = std::vector<std::pair<std::string, double*>>;
 
 template <class Map>
 void write_parameters(Map found, const ParameterSums& sums, std::size_t matrix) {
-  for_each_parameter([&](auto parameter, const char* is) {
-    if constexpr (scoring::HasParameter<Map, decltype(parameter)>) {
-      for (const auto& [name, numbers] : sums) {
-        if (name == is) numbers[matrix] = static_cast<double>(parameter.of(found));
-      }
+  maps::for_each_parameter(found, [&](auto parameter, auto value) {
+    for (const auto& [name, numbers] : sums) {
+      if (name == parameter.name) numbers[matrix] = static_cast<double>(value);
     }
   });
 }

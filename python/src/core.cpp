@@ -180,8 +180,8 @@ struct Form {
   /// The records that a parameter may be, as a signature names them.
   static std::string types(const Parameter& parameter) {
     std::string text;
-    for (const char* record : parameter.records) {
-      text += (text.empty() ? "incontext." : " | incontext.") + std::string(record);
+    for (const std::string& record : parameter.records) {
+      text += (text.empty() ? "incontext." : " | incontext.") + record;
     }
     return text;
   }
@@ -200,7 +200,7 @@ struct Form {
       return;
     }
     for (std::size_t kind = 0; kind < parameter.records.size(); ++kind) {
-      const nb::object type = python_class(parameter.records[kind]);
+      const nb::object type = python_class(parameter.records[kind].c_str());
       if (!nb::isinstance(value, type)) continue;
       const bool several = parameter.records.size() > 1;
       in_threads = in_threads && !calls_python(value);

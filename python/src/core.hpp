@@ -43,7 +43,7 @@ struct Parameter {
   const char* name;
   std::optional<double> fallback = std::nullopt;
   const char* fallback_text = nullptr;    ///< where the number is not how the default is written
-  std::vector<const char*> records = {};  ///< as "laws.FrozenLayer"
+  std::vector<std::string> records = {};  ///< as "laws.FrozenLayer"
   std::size_t width = 0;                  ///< of several records: the numbers of the largest
   const char* choices = nullptr;          ///< an enumeration, as "regression.QueryToken", whose names are accepted
 };

@@ -27,7 +27,7 @@ using Attention = regression::Attention<D>;
 std::vector<nb::object> map_numbers(nb::handle map) {
   static const Parameter parameter = softmax_map();
   for (std::size_t kind = 0; kind < parameter.records.size(); ++kind) {
-    const nb::object type = python_class(parameter.records[kind]);
+    const nb::object type = python_class(parameter.records[kind].c_str());
     if (!nb::isinstance(map, type)) continue;
     std::vector<nb::object> numbers{nb::int_(kind)};
     for (nb::handle field : nb::tuple(type.attr("_numbers"))) numbers.push_back(map.attr(field));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arguments.hpp"
@@ -31,61 +32,43 @@ using RowFunction = std::function<void(std::int64_t row, scoring::Row<const T> s
                                        scoring::Row<T> out)>;
 
 /// The map of every row, and the row with -infinity for its finite masks.
-template <class Map>
+template <class T>
 struct MapOfRows {
-  using T = typename Map::value_type;
-  Map map;
+  maps::AnyMap<T> map;
   std::shared_ptr<const ArrayParameters> parameters;
   bool finite_masks;
 
-  [[nodiscard]] Map at(std::int64_t row) const {
-    Map own = map;
+  [[nodiscard]] maps::AnyMap<T> at(std::int64_t row) const {
+    maps::AnyMap<T> own = map;
     parameters->put(own, row);
     return own;
   }
   [[nodiscard]] scoring::Row<const T> seen(scoring::Row<const T> scores) const {
     thread_local std::vector<T> copy;  // rows are weighed in several threads
-    return seen_by<Map>(scores, copy, finite_masks);
+    return seen_by(map, scores, copy, finite_masks);
   }
 };
-
-template <class T, class Map>
-RowFunction<T> derivative_of(const MapOfRows<Map>& map, const std::string& name) {
-  RowFunction<T> found;
-  for_each_parameter([&](auto tag, const char* is) {
-    if constexpr (scoring::HasParameter<Map, decltype(tag)>) {
-      if (name == is) {
-        found = [=](auto i, auto z, auto, auto out) { scoring::checked::derivative(map.at(i), tag, map.seen(z), out); };
-      }
-    }
-  });
-  if (found) return found;
-  throw_invalid_argument("scoring::derivative", "the map has no such parameter", name, "one of its real parameters");
-}
 
 template <class T>
 RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parameters, bool finite_masks,
                             Operation operation, const std::string& parameter = "") {
-  return with_map<T>(parameters->prototype(), [&]<class Map>(const Map& made) -> RowFunction<T> {
-    const MapOfRows<Map> m{made, parameters, finite_masks};
-    switch (operation) {
-      case Operation::weights:
-        return [m](auto i, auto z, auto, auto out) { scoring::checked::weights(m.at(i), m.seen(z), out); };
-      case Operation::jvp:
-        return [m](auto i, auto z, auto d, auto out) { scoring::checked::jvp(m.at(i), m.seen(z), d, out); };
-      case Operation::vjp:
-        return [m](auto i, auto z, auto c, auto out) { scoring::checked::vjp(m.at(i), m.seen(z), c, out); };
-      case Operation::derivative:
-        return derivative_of<T>(m, parameter);
-      case Operation::log_weights:
-        break;
-    }
-    if constexpr (scoring::LogScoring<Map>) {
-      return [m](auto i, auto z, auto, auto out) { scoring::checked::log_weights(m.at(i), m.seen(z), out); };
-    } else {
-      throw_invalid_argument("scoring::log_weights", "weights of this map can be negative", "", "another map");
-    }
-  });
+  namespace checked = scoring::checked;
+  const MapOfRows<T> m{any_map<T>(parameters->prototype()), parameters, finite_masks};
+  switch (operation) {
+    case Operation::weights:
+      return [m](auto i, auto z, auto, auto out) { checked::weights(m.at(i), m.seen(z), out); };
+    case Operation::jvp:
+      return [m](auto i, auto z, auto d, auto out) { checked::jvp(m.at(i), m.seen(z), d, out); };
+    case Operation::vjp:
+      return [m](auto i, auto z, auto c, auto out) { checked::vjp(m.at(i), m.seen(z), c, out); };
+    case Operation::log_weights:
+      return [m](auto i, auto z, auto, auto out) { checked::log_weights(m.at(i), m.seen(z), out); };
+    case Operation::derivative:
+      break;
+  }
+  return [m, parameter](auto i, auto z, auto, auto out) {
+    checked::derivative(m.at(i), std::string_view(parameter), m.seen(z), out);
+  };
 }
 
 /// Applies a function to every row, in threads, without the interpreter's lock. Ctrl-C ends it between two rows.

@@ -55,13 +55,12 @@ void bind_maps(Room& room) {
         const std::vector<double> row = row_of(scores);
         const auto n = static_cast<I>(row.size());
         std::vector<double> out(row.size() * row.size());
-        with_map<double>(map, [&]<class Map>(const Map& m) {
-          scoring::require_valid(m);
-          std::vector<double> copy;
-          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy, finite_masks);
-          scoring::validate(seen);
-          scoring::jacobian(m, seen, scoring::MatrixView<double>(out.data(), n, n));
-        });
+        const maps::AnyMap<double> m = any_map<double>(map);
+        validate(m);
+        std::vector<double> copy;
+        const auto seen = seen_by(m, scoring::Row<const double>(row), copy, finite_masks);
+        scoring::validate(seen);
+        scoring::jacobian(m, seen, scoring::MatrixView<double>(out.data(), n, n));
         return to_array(out, {row.size(), row.size()});
       },
       "map"_a, "scores"_a, "finite_masks"_a = true, room.docs("jacobian"));
@@ -71,25 +70,21 @@ void bind_maps(Room& room) {
         const std::vector<double> row = row_of(scores);
         const auto n = static_cast<I>(row.size());
         std::vector<double> scratch(row.size() * row.size());
-        return with_map<double>(map, [&]<class Map>(const Map& m) {
-          std::vector<double> copy;
-          const auto seen = seen_by<Map>(scoring::Row<const double>(row), copy, finite_masks);
-          return scoring::jacobian_spectral_norm(m, seen, scoring::MatrixView<double>(scratch.data(), n, n));
-        });
+        const maps::AnyMap<double> m = any_map<double>(map);
+        std::vector<double> copy;
+        const auto seen = seen_by(m, scoring::Row<const double>(row), copy, finite_masks);
+        return scoring::jacobian_spectral_norm(m, seen, scoring::MatrixView<double>(scratch.data(), n, n));
       },
       "map"_a, "scores"_a, "finite_masks"_a = true, room.docs("jacobian_spectral_norm"));
   m.def(
       "summary",
       [](nb::handle map, const Axis& scores, bool finite_masks) -> nb::object {
         const std::vector<double> row = row_of(scores);
-        return with_map<double>(map, [&]<class Map>(const Map& m) -> nb::object {
-          if constexpr (scoring::SoftmaxLike<Map>) {
-            std::vector<double> copy;
-            return to_record("scoring.RowSummary",
-                             scoring::summary(m, seen_by<Map>(scoring::Row<const double>(row), copy, finite_masks)));
-          } else {
-            throw nb::type_error("scoring.summary: the map must be Softmax, SSMax or SSA");
-          }
+        const maps::AnyMap<double> any = any_map<double>(map);
+        std::vector<double> copy;
+        const auto seen = seen_by(any, scoring::Row<const double>(row), copy, finite_masks);
+        return maps::visit("scoring::summary", any, [&]<scoring::SoftmaxLike Map>(const Map& m) {
+          return to_record("scoring.RowSummary", scoring::summary(m, seen));
         });
       },
       "map"_a, "scores"_a, "finite_masks"_a = true,
@@ -109,10 +104,8 @@ void bind_maps(Room& room) {
       [](nb::handle map, const Axis& scores, bool finite_masks) {
         const std::vector<double> row = row_of(scores);
         std::vector<double> copy;
-        const auto found =
-            scoring::normsoftmax_divisor(scoring::NormSoftmax<double>{field<double>(map, "temperature"),
-                                                                      chosen_field<scoring::ScoreScale>(map, "scale")},
-                                         with_masks(scoring::Row<const double>(row), copy, finite_masks));
+        const auto found = scoring::normsoftmax_divisor(
+            map_as<scoring::NormSoftmax<double>>(map), with_masks(scoring::Row<const double>(row), copy, finite_masks));
         return python_class("scoring.NormSoftmaxDivisor")(
             found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
       },
@@ -137,13 +130,8 @@ void bind_row_function(Room& room, const char* name, const char* first, const Ma
 }
 
 void bind_rows_of_errors(Room& room) {
-  const auto approximate = [](nb::handle map) {
-    return scoring::ApproximateSoftmax<double>{field<double>(map, "temperature")};
-  };
-  const auto ssa = [](nb::handle map) {
-    return scoring::SSA<double>{field<double>(map, "base"), field<double>(map, "exponent"),
-                                field<double>(map, "temperature")};
-  };
+  const auto approximate = [](nb::handle map) { return map_as<scoring::ApproximateSoftmax<double>>(map); };
+  const auto ssa = [](nb::handle map) { return map_as<scoring::SSA<double>>(map); };
   bind_row_function(room, "approximate_softmax_error", "map", approximate,
                     [](const auto& m, auto z, auto out) { scoring::approximate_softmax_error(m, z, out); });
   bind_row_function(room, "approximate_softmax_leading_error", "map", approximate,
@@ -163,16 +151,15 @@ void bind_two_level_weights(Room& room) {
       "two_level_weights",
       [](nb::handle map, const Axis& row_length, const Axis& high, const Axis& low) {
         if (!nb::hasattr(map, "_fields")) throw nb::next_overload();
-        return with_map<double>(map, [&]<class Map>(const Map& m) -> Broadcast {
-          if constexpr (requires { laws::two_level_weights(m, I{}, D{}, D{}); }) {
-            return {evaluate(result_of<laws::TwoLevelWeights<D>>("laws.TwoLevelWeights"),
-                             {row_length.values, high.values, low.values}, [&](const double* in, double* out) {
-                               write_numbers(laws::two_level_weights(m, static_cast<I>(in[0]), in[1], in[2]), out);
-                             })};
-          } else {
-            throw nb::type_error("incontext.laws.two_level_weights: no law of this map is known");
-          }
-        });
+        const auto law = [&](const auto& m) -> Broadcast
+          requires requires { laws::two_level_weights(m, I{}, D{}, D{}); }
+        {
+          return {evaluate(result_of<laws::TwoLevelWeights<D>>("laws.TwoLevelWeights"),
+                           {row_length.values, high.values, low.values}, [&](const double* in, double* out) {
+                             write_numbers(laws::two_level_weights(m, static_cast<I>(in[0]), in[1], in[2]), out);
+                           })};
+        };
+        return maps::visit("laws::two_level_weights", any_map<double>(map), law);
       },
       "map"_a, "row_length"_a, "high"_a, "low"_a, room.docs("two_level_weights"));
   room.form(

@@ -8,28 +8,18 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "arguments.hpp"
 #include "core.hpp"
 #include "incontext/calibration/visible_scores.hpp"
+#include "incontext/maps/any_map.hpp"
 #include "incontext/scoring.hpp"
 
 /// The maps of scoring as Python's classes, with parameters that may differ from row to row, and finite masks.
 namespace incontext::python {
-
-/// Calls `visit(parameter, name)` for every real parameter that a map can have.
-template <class Visit>
-void for_each_parameter(const Visit& visit) {
-  namespace parameter = scoring::parameter;
-  visit(parameter::Temperature{}, "temperature");
-  visit(parameter::Scale{}, "scale");
-  visit(parameter::Bias{}, "bias");
-  visit(parameter::Base{}, "base");
-  visit(parameter::Exponent{}, "exponent");
-  visit(parameter::Alpha{}, "alpha");
-}
 
 /// The parameters of a map that are given as arrays: one number per row, or per matrix. The others are those of the map.
 class ArrayParameters {
@@ -40,7 +30,7 @@ class ArrayParameters {
   /// whose last number is 1.
   ArrayParameters(nb::handle map, const nb::object& shape) : prototype_(nb::borrow(map)) {
     const nb::module_ numpy = nb::module_::import_("numpy");
-    for_each_parameter([&](auto, const char* name) {
+    const auto read = [&](const char* name) {
       if (!nb::hasattr(map, name)) return;
       const nb::object given = map.attr(name);
       if (nb::isinstance<nb::float_>(given) || nb::isinstance<nb::int_>(given)) return;
@@ -50,7 +40,8 @@ class ArrayParameters {
       const auto& numbers = values_.back().second;
       prototype_ =
           prototype_.attr("replace")(**named(name, numbers.empty() ? nb::float_(1.0) : nb::float_(numbers.front())));
-    });
+    };
+    std::apply([&](auto... parameter) { (read(parameter.name), ...); }, maps::Parameters());
   }
 
   /// The map with the first number of every array, from which the C++ map is made.
@@ -61,12 +52,10 @@ class ArrayParameters {
   template <class Map>
   void put(Map& map, std::int64_t row) const {
     if (values_.empty()) return;
-    for_each_parameter([&](auto parameter, const char* name) {
-      if constexpr (scoring::HasParameter<Map, decltype(parameter)>) {
-        for (const auto& [is, numbers] : values_) {
-          if (is == name) {
-            parameter.of(map) = static_cast<typename Map::value_type>(numbers[static_cast<std::size_t>(row)]);
-          }
+    maps::for_each_parameter(map, [&](auto parameter, auto& number) {
+      for (const auto& [is, numbers] : values_) {
+        if (is == parameter.name) {
+          number = static_cast<typename Map::value_type>(numbers[static_cast<std::size_t>(row)]);
         }
       }
     });
@@ -96,44 +85,24 @@ class ArrayParameters {
   std::vector<std::pair<std::string, std::vector<double>>> values_;
 };
 
+/// The C++ map that a Python map stands for.
 template <class T>
-T field(nb::handle map, const char* name) {
-  return static_cast<T>(real_field(map, name));
+maps::AnyMap<T> any_map(nb::handle given) {
+  if (!nb::isinstance(given, python_class("scoring.Map")) || !nb::hasattr(given.type(), "_name")) {
+    throw nb::type_error("incontext: this is not a map of incontext.scoring");
+  }
+  auto map = maps::find_map<T>(nb::cast<std::string>(given.attr("_name")));
+  maps::for_each_parameter(
+      map, [&](auto parameter, T& number) { number = static_cast<T>(real_field(given, parameter.name)); });
+  maps::for_each_choice(
+      map, [&]<class Choice>(const char* name, Choice& choice) { choice = chosen_field<Choice>(given, name); });
+  return map;
 }
 
-/// Calls `function` with the C++ map that a Python map stands for.
-template <class T, class Function>
-auto with_map(nb::handle map, const Function& function) {
-  const auto is = [&](const char* path) { return nb::isinstance(map, python_class(path)); };
-  if (is("scoring.Softmax")) return function(scoring::Softmax<T>{field<T>(map, "temperature")});
-  if (is("scoring.SSMax")) return function(scoring::SSMax<T>{field<T>(map, "scale"), field<T>(map, "bias")});
-  if (is("scoring.SSA")) {
-    return function(scoring::SSA<T>{field<T>(map, "base"), field<T>(map, "exponent"), field<T>(map, "temperature")});
-  }
-  if (is("scoring.ApproximateSoftmax")) return function(scoring::ApproximateSoftmax<T>{field<T>(map, "temperature")});
-  if (is("scoring.LinearAttention")) {
-    return function(scoring::LinearAttention<T>{field<T>(map, "temperature"),
-                                                chosen_field<scoring::LinearNormalization>(map, "normalization")});
-  }
-  if (is("scoring.NormSoftmax")) {
-    return function(
-        scoring::NormSoftmax<T>{field<T>(map, "temperature"), chosen_field<scoring::ScoreScale>(map, "scale")});
-  }
-  if (is("scoring.Entmax")) return function(scoring::Entmax<T>{field<T>(map, "alpha")});
-  if (is("scoring.Sparsemax")) return function(scoring::Sparsemax<T>{});
-  if (is("scoring.Hardmax")) return function(scoring::Hardmax<T>{});
-  if (is("scoring.SaSoftmax")) return function(scoring::SaSoftmax<T>{});
-  if (is("scoring.NormalizedSaSoftmax")) return function(scoring::NormalizedSaSoftmax<T>{});
-  if (is("scoring.RatioScore")) {
-    const auto name = nb::cast<std::string>(map.attr("function"));
-    const auto by = chosen_field<scoring::ScoreNormalization>(map, "normalization");
-    if (name == "average") return function(scoring::RatioScore<scoring::Average, T>{by});
-    if (name == "tanh") return function(scoring::RatioScore<scoring::Tanh, T>{by});
-    if (name == "relu") return function(scoring::RatioScore<scoring::Relu, T>{by});
-    if (name == "square") return function(scoring::RatioScore<scoring::Square, T>{by});
-    throw_invalid_argument("scoring::RatioScore", "function is unknown", name, "average, tanh, relu or square");
-  }
-  throw nb::type_error("incontext: this is not a map of incontext.scoring");
+/// The C++ map that a Python map stands for, which must be of this type.
+template <class Map>
+Map map_as(nb::handle given) {
+  return maps::visit(library_name(given), any_map<typename Map::value_type>(given), [](const Map& map) { return map; });
 }
 
 /// Refuses finite scores by the rule of calibration::keep_visible, in the words of Python.
@@ -170,11 +139,17 @@ scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& c
   return {copy.data(), scores.size};
 }
 
+/// Whether finite masks would count in a map.
+template <class T>
+bool counts_keys(const maps::AnyMap<T>& map) {
+  return std::visit([]<class Map>(const Map&) { return calibration::counts_keys<Map>; }, map.chosen);
+}
+
 /// The row as a map sees it: with -infinity for its finite masks, where those would count.
-template <class Map, class T>
-scoring::Row<const T> seen_by(scoring::Row<const T> scores, std::vector<T>& copy, bool finite_masks) {
-  if constexpr (calibration::counts_keys<Map>) return with_masks(scores, copy, finite_masks);
-  return scores;
+template <class T>
+scoring::Row<const T> seen_by(const maps::AnyMap<T>& map, scoring::Row<const T> scores, std::vector<T>& copy,
+                              bool finite_masks) {
+  return with_masks(scores, copy, finite_masks && counts_keys(map));
 }
 
 }  // namespace incontext::python

@@ -12,6 +12,7 @@
 #include "incontext/simulate/regression/regression_error.hpp"
 #include "incontext/simulate/regression/regression_error_on_rows.hpp"
 #include "rooms.hpp"
+#include "scoring_maps.hpp"
 #include "simulate_runs.hpp"
 
 INCONTEXT_CHOICE(incontext::simulate::Estimator, "simulate", "Estimator")
@@ -58,54 +59,30 @@ struct SeveralMaps {
   Maps maps;
 };
 
-bool all_are(const Maps& maps, const char* path) {
-  const nb::object type = python_class(path);
-  for (const nb::object& map : maps) {
-    if (!nb::isinstance(map, type)) return false;
-  }
-  return !maps.empty();
-}
+/// Whether the regression layer simulates a map token by token, as compiled here.
+template <class Map>
+inline constexpr bool is_streamed = false;
+template <class T>
+inline constexpr bool is_streamed<scoring::Softmax<T>> = true;
+template <class T>
+inline constexpr bool is_streamed<scoring::ApproximateSoftmax<T>> = true;
+template <class T>
+inline constexpr bool is_streamed<scoring::LinearAttention<T>> = true;
 
-[[noreturn]] void refuse_maps(const char* where, const Maps& maps, const char* needs) {
-  std::string kinds, last;
-  for (const nb::object& map : maps) {
-    const auto kind = nb::cast<std::string>(nb::str(map.type().attr("__name__")));
-    if (kind != last) kinds += (kinds.empty() ? "" : ", ") + kind;
-    last = kind;
-  }
-  const std::string given = maps.empty() ? "no map" : kinds;
-  throw nb::type_error(
-      incontext::detail::contract_message(where, "maps are not of one kind that is simulated here", given, needs)
-          .c_str());
-}
-
-template <class Map, class Make>
-std::vector<Map> made(const Maps& maps, const Make& make) {
-  std::vector<Map> list;
-  for (const nb::object& map : maps) list.push_back(make(map));
+std::vector<maps::AnyMap<double>> any_maps(const Maps& given) {
+  std::vector<maps::AnyMap<double>> list;
+  for (const nb::object& map : given) list.push_back(any_map<double>(map));
   return list;
-}
-
-std::vector<scoring::Softmax<double>> softmax_list(const Maps& maps) {
-  return made<scoring::Softmax<double>>(
-      maps, [](nb::handle m) { return scoring::Softmax<double>{real_field(m, "temperature")}; });
 }
 
 /// Calls `function` with the list of C++ maps, of the kinds that the regression layer simulates token by token.
 template <class Function>
-auto with_streamed_maps(const char* where, const Maps& maps, const Function& function) {
-  using Approximate = scoring::ApproximateSoftmax<double>;
-  using Linear = scoring::LinearAttention<double>;
-  if (all_are(maps, "scoring.Softmax")) return function(softmax_list(maps));
-  if (all_are(maps, "scoring.ApproximateSoftmax")) {
-    return function(made<Approximate>(maps, [](nb::handle m) { return Approximate{real_field(m, "temperature")}; }));
-  }
-  if (all_are(maps, "scoring.LinearAttention")) {
-    return function(made<Linear>(maps, [](nb::handle m) {
-      return Linear{real_field(m, "temperature"), chosen_field<scoring::LinearNormalization>(m, "normalization")};
-    }));
-  }
-  refuse_maps(where, maps, "Softmax, ApproximateSoftmax or LinearAttention");
+auto with_streamed_maps(const char* where, const Maps& given, const Function& function) {
+  return maps::visit_list(
+      where,
+      any_maps(given), [&]<class Map>(const std::vector<Map>& kind) -> simulate::Simulation requires is_streamed<Map> {
+        return function(kind);
+      });
 }
 
 bool is_double(const std::string& dtype) {
@@ -130,25 +107,12 @@ simulate::Simulation regression_error(const Attention& attention, const Task& ta
 
 simulate::Simulation reduced_softmax_error(const Attention& attention, const Task& task, std::int64_t length,
                                            const Maps& maps, const nb::kwargs& options) {
-  const auto simulated = [&](const auto& kind) {
+  const auto simulated = [&]<scoring::SoftmaxLike Map>(const std::vector<Map>& kind) {
     return run_simulation(options, [&](const simulate::Options& o) {
       return simulate::reduced_softmax_error<float>(attention, task, length, kind, o);
     });
   };
-  if (all_are(maps, "scoring.Softmax")) return simulated(softmax_list(maps));
-  if (all_are(maps, "scoring.SSMax")) {
-    using Map = scoring::SSMax<double>;
-    return simulated(made<Map>(maps, [](nb::handle map) {
-      return Map{real_field(map, "scale"), real_field(map, "bias")};
-    }));
-  }
-  if (all_are(maps, "scoring.SSA")) {
-    using Map = scoring::SSA<double>;
-    return simulated(made<Map>(maps, [](nb::handle map) {
-      return Map{real_field(map, "base"), real_field(map, "exponent"), real_field(map, "temperature")};
-    }));
-  }
-  refuse_maps("simulate::reduced_softmax_error", maps, "Softmax, SSMax or SSA");
+  return maps::visit_list("simulate::reduced_softmax_error", any_maps(maps), simulated);
 }
 
 }  // namespace

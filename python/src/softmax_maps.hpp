@@ -4,12 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <optional>
+#include <string>
 
 #include "core.hpp"
-#include "incontext/scoring/softmax.hpp"
-#include "incontext/scoring/ssa.hpp"
-#include "incontext/scoring/ssmax.hpp"
+#include "incontext/maps/any_map.hpp"
 
 /// The maps that are softmax after an elementwise map, for the laws and errors that hold for all of them: the library's
 /// three and a user's own, written in Python.
@@ -46,19 +45,34 @@ struct CallableMap {
 };
 inline void validate(const CallableMap&) {}
 
-/// The parameter `map` of a closed form. Its numbers are the kind and three parameters; a user's own map is known by its
-/// address, which a double holds exactly.
+/// The parameter `map` of a closed form. Its numbers are the kind, which is the map's place among those with a name that
+/// are softmax after an elementwise map, and three parameters. A user's own map comes last; it is known by its address,
+/// which a double holds exactly.
 inline Parameter softmax_map(const char* name = "map") {
-  return {name, std::nullopt, nullptr, {"scoring.Softmax", "scoring.SSMax", "scoring.SSA", "scoring.Elementwise"}, 3};
+  Parameter parameter{name, std::nullopt, nullptr, {}, 3};
+  maps::for_each_named_map<double>([&]<class Map>(const maps::NamedMap<Map>& entry) {
+    if constexpr (scoring::SoftmaxLike<Map>) parameter.records.push_back("scoring." + std::string(entry.type));
+  });
+  parameter.records.push_back("scoring.Elementwise");
+  return parameter;
 }
 
 /// Calls `function` with the map that four numbers stand for.
 template <class Function>
 auto with_softmax_map(double kind, double a, double b, double c, const Function& function) {
-  if (kind == 0) return function(scoring::Softmax<double>{a});
-  if (kind == 1) return function(scoring::SSMax<double>{a, b});
-  if (kind == 2) return function(scoring::SSA<double>{a, b, c});
-  return function(CallableMap{nb::handle(reinterpret_cast<PyObject*>(static_cast<std::uintptr_t>(a)))});
+  std::optional<maps::AnyMap<double>> found;
+  double place = 0;
+  maps::for_each_named_map<double>([&]<class Map>(const maps::NamedMap<Map>& entry) {
+    if constexpr (scoring::SoftmaxLike<Map>) {
+      if (place++ == kind) found = entry.map;
+    }
+  });
+  if (!found) return function(CallableMap{nb::handle(reinterpret_cast<PyObject*>(static_cast<std::uintptr_t>(a)))});
+  const double numbers[]{a, b, c};
+  const double* next = numbers;
+  maps::for_each_parameter(*found, [&](auto, double& number) { number = *next++; });
+  return maps::visit("with_softmax_map", *found,
+                     [&]<scoring::SoftmaxLike Map>(const Map& map) { return function(map); });
 }
 
 }  // namespace incontext::python

@@ -11,7 +11,6 @@
 #include "core.hpp"
 #include "device_records.hpp"
 #include "incontext/scoring/heat_schedule.hpp"
-#include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "transformer_training.hpp"
 
@@ -28,11 +27,11 @@ using D = double;
 using I = std::int64_t;
 using namespace nb::literals;
 
-template <class Map>
-Transformer reasoning_training(const training::ReasoningShape& shape,
-                               const typename training::ReasoningTraining<Map>::MapOfStep& map_of_step,
+using Training = training::ReasoningTraining<maps::AnyMap<float>>;
+
+Transformer reasoning_training(const training::ReasoningShape& shape, const Training::MapOfStep& map_of_step,
                                D initial_stddev, const training::ReasoningBatches& batches) {
-  const training::ReasoningTraining<Map> training(shape, map_of_step, batches);
+  const Training training(shape, map_of_step, batches);
   Transformer result{
       {.initial = training.initial(initial_stddev), .gradient = training.gradient(), .decays = training.decays()}};
   result.parts = [training](Parameters at) { return parts_of(training.layout(), at); };
@@ -44,30 +43,22 @@ Transformer reasoning_training(const training::ReasoningShape& shape,
 
 Transformer reasoning_of(const training::ReasoningShape& shape, nb::handle map, D initial_stddev,
                          const training::ReasoningBatches& batches) {
-  const auto number = [&](const char* name) { return number_of(map, name); };
-  if (is(map, "scoring.Softmax")) {
-    const scoring::Softmax<float> fixed{number("temperature")};
-    return reasoning_training<scoring::Softmax<float>>(
-        shape, [=](I) { return fixed; }, initial_stddev, batches);
-  }
   if (is(map, "scoring.HeatSchedule")) {
+    const auto number = [&](const char* name) { return number_of(map, name); };
     const scoring::HeatSchedule<float> heat{number("start_temperature"), number("end_temperature"),
                                             whole_field<int>(map, "epochs"),
                                             chosen_field<scoring::HeatShape>(map, "shape")};
     scoring::validate(heat);
-    return reasoning_training<scoring::Softmax<float>>(
+    return reasoning_training(
         shape,
         [=](I step) {
           return scoring::Softmax<float>{heat.temperature(static_cast<int>(std::min<I>(step, heat.epochs - 1)))};
         },
         initial_stddev, batches);
   }
-  if (is(map, "scoring.NormSoftmax")) {
-    const scoring::NormSoftmax<float> fixed{number("temperature"), chosen_field<scoring::ScoreScale>(map, "scale")};
-    return reasoning_training<scoring::NormSoftmax<float>>(
-        shape, [=](I) { return fixed; }, initial_stddev, batches);
-  }
-  throw nb::type_error("incontext.training.ReasoningTraining: the map must be Softmax, NormSoftmax or a HeatSchedule");
+  const maps::AnyMap<float> fixed = any_map<float>(map);
+  return reasoning_training(
+      shape, [=](I) { return fixed; }, initial_stddev, batches);
 }
 
 }  // namespace

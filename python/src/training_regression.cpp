@@ -26,10 +26,9 @@ namespace {
 using D = double;
 using I = std::int64_t;
 
-template <class Map>
-Sampled sampled_regression(const training::RegressionSetting& setting, const Map& map,
+Sampled sampled_regression(const training::RegressionSetting& setting, const maps::AnyMap<float>& map,
                            const training::ContextBatches& batches, D deviation) {
-  const training::RegressionTraining<Map> training(setting, map, batches);
+  const training::RegressionTraining training(setting, map, batches);
   return {.initial = training.initial(deviation),
           .gradient = training.gradient(),
           .evaluate = [training](Parameters at, I contexts) { return training.evaluate(at, contexts); },
@@ -49,18 +48,7 @@ void bind_sampled_regression(Room& room) {
         const training::RegressionSetting setting{task, context_length, parameters,
                                                   fixed.value_or(regression::Attention<D>{})};
         const training::ContextBatches batches{batch, seed, device_of(device), threads};
-        if (is(map, "scoring.LinearAttention")) {
-          return sampled_regression(setting, linear_map(map), batches, initial_deviation);
-        }
-        if (is(map, "scoring.ApproximateSoftmax")) {
-          return sampled_regression(setting, scoring::ApproximateSoftmax<float>{temperature_of(map)}, batches,
-                                    initial_deviation);
-        }
-        if (is(map, "scoring.Softmax")) {
-          return sampled_regression(setting, scoring::Softmax<float>{temperature_of(map)}, batches, initial_deviation);
-        }
-        throw nb::type_error(
-            "incontext.training.RegressionTraining: the map must be Softmax, ApproximateSoftmax or LinearAttention");
+        return sampled_regression(setting, any_map<float>(map), batches, initial_deviation);
       },
       "task"_a, "context_length"_a, "map"_a, "parameters"_a, "fixed"_a.none(), "initial_deviation"_a, "batch"_a,
       "seed"_a, "device"_a, "threads"_a, "What incontext.training.RegressionTraining is made of.");

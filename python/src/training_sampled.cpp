@@ -33,10 +33,9 @@ using D = double;
 using I = std::int64_t;
 using namespace nb::literals;
 
-template <class Map>
-Sampled sampled_contexts(const training::ContextLayer& layer, const Map& map, const training::ContextBatches& batches,
-                         D initial_scale) {
-  const training::ContextTraining<Map> training(layer, map, batches);
+Sampled sampled_contexts(const training::ContextLayer& layer, const maps::AnyMap<float>& map,
+                         const training::ContextBatches& batches, D initial_scale) {
+  const training::ContextTraining training(layer, map, batches);
   return {.initial = training.initial(initial_scale),
           .gradient = training.gradient(),
           .evaluate =
@@ -55,13 +54,7 @@ void bind_factories(nb::module_& m) {
          int threads) {
         const training::ContextLayer layer{task, scale, heads, query, parameters};
         const training::ContextBatches batches{batch, seed, device_of(device), threads};
-        if (is(map, "scoring.LinearAttention")) {
-          return sampled_contexts(layer, linear_map(map), batches, initial_scale);
-        }
-        if (is(map, "scoring.Softmax")) {
-          return sampled_contexts(layer, scoring::Softmax<float>{temperature_of(map)}, batches, initial_scale);
-        }
-        throw nb::type_error("incontext.training.ContextTraining: the map must be Softmax or LinearAttention");
+        return sampled_contexts(layer, any_map<float>(map), batches, initial_scale);
       },
       "task"_a, "map"_a, "scale"_a, "heads"_a, "query"_a, "parameters"_a, "initial_scale"_a, "batch"_a, "seed"_a,
       "device"_a, "threads"_a, "What incontext.training.ContextTraining is made of.");

@@ -9,7 +9,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "arguments.hpp"
@@ -20,7 +19,6 @@
 #include "incontext/training/sphere_sequences.hpp"
 #include "incontext/training/task_sequences.hpp"
 #include "rooms.hpp"
-#include "sequence_maps.hpp"
 #include "sphere_records.hpp"
 #include "transformer_training.hpp"
 
@@ -39,7 +37,7 @@ namespace {
 using D = double;
 using I = std::int64_t;
 using namespace nb::literals;
-using training::LearnedMap;
+using SequenceMap = training::AnyLearnedMap<float>;
 using Sequences = training::SequenceTraining<SequenceMap>;
 
 /// Sequences and the sizes of their tokens.
@@ -109,6 +107,13 @@ Stream stream_of(nb::handle given) {
                }}};
 }
 
+/// A map of scoring, or a LearnedMap of one with the names of the parameters that are trained.
+SequenceMap sequence_map(nb::handle given) {
+  if (!is(given, "training.LearnedMap")) return any_map<float>(given);
+  const auto trained = nb::cast<std::vector<std::string>>(nb::list(given.attr("parameters")));
+  return {any_map<float>(given.attr("map")), trained};
+}
+
 /// The parameters of every head's map, layer by layer.
 std::vector<std::vector<std::vector<D>>> numbers_of_maps(const training::SequenceTransformer<SequenceMap>& model,
                                                          Parameters at) {
@@ -119,12 +124,8 @@ std::vector<std::vector<std::vector<D>>> numbers_of_maps(const training::Sequenc
         model.layout().part(at.data(), training::TransformerPart::map, layer).template cast<float>();
     auto& heads = layers.emplace_back();
     for (std::size_t head = 0; head < model.maps().size(); ++head) {
-      heads.push_back(std::visit(
-          [&]<class Scoring, class... Named>(const LearnedMap<Scoring, Named...>& one) {
-            [[maybe_unused]] const Scoring trained = one.at(own.col(static_cast<Eigen::Index>(head)).data());
-            return std::vector<D>{static_cast<D>(Named::of(trained))...};
-          },
-          model.maps()[head].chosen));
+      const auto values = model.maps()[head].values(own.col(static_cast<Eigen::Index>(head)).data());
+      heads.emplace_back(values.begin(), values.end());
     }
   }
   return layers;
@@ -138,7 +139,7 @@ Transformer sequence_training(nb::handle sequences, const nb::list& maps, traini
   std::vector<SequenceMap> heads;
   for (const nb::handle map : maps) {
     heads.push_back(sequence_map(map));
-    std::visit([](const auto& one) { scoring::require_valid(one.start); }, heads.back().chosen);
+    validate(heads.back().start());
   }
   const Sequences training({shape, heads}, stream.sequences, batches);
   Transformer result{

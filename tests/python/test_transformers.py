@@ -9,6 +9,7 @@ import pytest
 
 import incontext as ic
 from incontext import scoring, training
+from map_cases import MAPS, NAMES
 
 PROGRAM = shutil.which(os.environ.get("INCONTEXT_PROGRAM", "")) or ""
 needs_program = pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_PROGRAM does not name the program")
@@ -85,19 +86,42 @@ STREAMS = [training.AffineSequences(seed=3, length=6), OWN,
            training.SphereSequences(ic.simulate.SphereTask(3, 2, 6), seed=3)]
 
 
-@pytest.mark.parametrize("stream", STREAMS, ids=lambda one: type(one).__name__)
-def test_gradients_are_those_of_the_loss(stream):
-    maps = [training.LearnedMap(scoring.SSMax(0.5, 0.5), ["scale", "bias"]), scoring.NormSoftmax(2.0)]
-    model = training.SequenceTraining(stream, maps, width=8, heads=2, layers=2, hidden=8, batch=20, threads=2)
-    at = model.initial
+def slope_and_difference(model):
+    """The gradient of a batch along a direction, and the difference of the losses; the point and the batch."""
     random = numpy.random.default_rng(1)
-    at = at + 0.1 * random.normal(size=at.size)
+    at = model.initial + 0.1 * random.normal(size=model.initial.size)
     batch = model.gradient(at, 3)
     direction = random.normal(size=at.size)
     direction /= (direction @ direction) ** 0.5
     step = 3e-3
     difference = (model.gradient(at + step * direction, 3).loss - model.gradient(at - step * direction, 3).loss) / step / 2
-    assert batch.gradient @ direction == pytest.approx(difference, rel=5e-3, abs=1e-4)
+    return batch.gradient @ direction, difference, at, batch
+
+
+@pytest.mark.parametrize("map, name", list(zip(MAPS, NAMES)), ids=NAMES)
+def test_every_map_is_a_head_with_any_of_its_parameters_trained(map, name):
+    if isinstance(map, scoring.MatrixNormSoftmax):
+        with pytest.raises(TypeError, match="not a map of incontext.scoring"):
+            training.SequenceTraining(OWN, map, width=8, heads=2)
+        return
+    names = scoring.parameter_names(map)
+    head = training.LearnedMap(map, names[::-1])
+    model = training.SequenceTraining(OWN, head, width=8, heads=2, layers=1, hidden=0, batch=20)
+    slope, difference, at, _ = slope_and_difference(model)
+    if not isinstance(map, scoring.Hardmax):  # which jumps
+        assert slope == pytest.approx(difference, rel=2e-2, abs=2e-4)
+    ((first, _),) = model.maps(model.initial)
+    for one in names:
+        assert getattr(first, one) == pytest.approx(getattr(map, one), rel=1e-6)
+    assert model.gradient(at, 3).gradient.size == model.initial.size
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=lambda one: type(one).__name__)
+def test_gradients_are_those_of_the_loss(stream):
+    maps = [training.LearnedMap(scoring.SSMax(0.5, 0.5), ["scale", "bias"]), scoring.NormSoftmax(2.0)]
+    model = training.SequenceTraining(stream, maps, width=8, heads=2, layers=2, hidden=8, batch=20, threads=2)
+    slope, difference, at, batch = slope_and_difference(model)
+    assert slope == pytest.approx(difference, rel=5e-3, abs=1e-4)
     examples = stream.examples(60, 20)  # those of step 3
     answers = model.outputs(at, examples.features)
     if stream.__dict__.get("loss", 0) == 0 and answers.shape[-1] == 1:
@@ -157,10 +181,12 @@ def test_what_transformers_refuse():
 
     with pytest.raises(ValueError, match="one per head"):
         of([scoring.Softmax()])
-    with pytest.raises(TypeError, match="map must be"):
-        of(scoring.Entmax())
-    with pytest.raises(ValueError, match="cannot be trained .*value = exponent"):
-        of(training.LearnedMap(scoring.SSA(), ["exponent"]))
+    with pytest.raises(ValueError, match="cannot be trained .*value = alpha; needs base, exponent, temperature"):
+        of(training.LearnedMap(scoring.SSA(), ["alpha"]))
+    with pytest.raises(ValueError, match="value = base"):
+        of(training.LearnedMap(scoring.SSA(), ["base", "base"]))
+    with pytest.raises(TypeError, match="not a map"):
+        of("softmax")
     with pytest.raises(ValueError, match="temperature"):
         of(scoring.Softmax(-1.0))
     with pytest.raises(TypeError, match="sequences must be"):

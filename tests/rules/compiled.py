@@ -2,7 +2,7 @@
 
     compiled.py ROOT
 
-In the rooms of cmake/IncontextCompiled.cmake, each header that reaches Eigen or quadrature ends with a line
+In the rooms of cmake/IncontextCompiled.cmake, each header of maps/ or that reaches Eigen or quadrature ends with a line
 INCONTEXT_COMPILED for each of its function templates of one scalar or of one map, and for each class template. A header
 whose lines name another unit than its path is refused, too.
 """
@@ -72,7 +72,7 @@ def faults(texts: dict[str, str]) -> list[str]:
         unit = f"{room}_{file.removesuffix('.hpp')}"
         found += [f"{header}: the unit {of} is not {unit}" for _, of, _ in lines if of != unit]
         all_reached = reached(header, set())
-        costly = QUADRATURE in all_reached or any("<Eigen/" in texts[one] for one in all_reached)
+        costly = room == "maps" or QUADRATURE in all_reached or any("<Eigen/" in texts[one] for one in all_reached)
         if room not in rooms or "/" in file or header == QUADRATURE or not costly:
             found += [f"{header}: has lines for the compiled edition, which does not look there"] if lines and "/" in file else []
             continue

@@ -10,15 +10,16 @@ declare -A rooms=(
   [scoring]="core"
   [statistics]="core"
   [numerics]="core"
-  [laws]="core numerics scoring"
-  [regression]="core numerics scoring laws"
-  [classification]="core numerics random scoring laws"
+  [maps]="core scoring"
+  [laws]="core numerics scoring maps"
+  [regression]="core numerics scoring maps laws"
+  [classification]="core numerics random scoring maps laws"
   [baselines]="core numerics random laws"
-  [training]="core numerics scoring statistics laws regression classification"
-  [calibration]="core numerics scoring statistics laws regression"
-  [simulate]="core numerics random scoring laws regression classification baselines training statistics"
-  [apply]="core scoring simulate"
-  [sampled]="core numerics random scoring regression classification training statistics simulate"  # cuda/incontext/training/
+  [training]="core numerics scoring maps statistics laws regression classification"
+  [calibration]="core numerics scoring maps statistics laws regression"
+  [simulate]="core numerics random scoring maps laws regression classification baselines training statistics"
+  [apply]="core scoring maps simulate"
+  [sampled]="core numerics random scoring maps regression classification training statistics simulate"  # cuda/incontext/training/
   [adapters]="core scoring"
 )
 declare -A outside=(
@@ -27,6 +28,7 @@ declare -A outside=(
   [scoring]=""
   [statistics]="boost"
   [numerics]="boost Eigen"
+  [maps]=""
   [laws]="boost"
   [regression]="boost Eigen"
   [classification]="boost Eigen"
@@ -78,9 +80,10 @@ while read -r header; do
         [ "$room" = simulate ] || [[ " ${rooms[$room]} " == *" simulate "* ]] ||
           breach "$header:$line: $room must not include simulate ($target)"
         ;;
-      incontext/*/*)
+      incontext/*)
         to=${target#incontext/}
         to=${to%%/*}
+        to=${to%.hpp}
         [[ $to != training || ! -f cuda/$target ]] || to=sampled
         [ "$to" = "$room" ] || [[ $target != */detail/* ]] ||
           breach "$header:$line: $room must not include the detail/ of $to ($target)"

@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
     'GENERATE_TAGFILE ='
 } >"$work/Doxyfile"
 "$doxygen" "$work/Doxyfile"
-for group in core random numerics statistics scoring laws regression classification baselines training apply \
+for group in core random numerics statistics scoring maps laws regression classification baselines training apply \
   simulate_{regression,classification,rows,gradients,engine}; do
   grep -q 'class="memitem' "$work/html/group__${group//_/__}.html" || breach "the reference of $group is empty"
 done

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "incontext/scoring/hardmax.hpp"
 #include "incontext/scoring/ratio_score.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
@@ -52,20 +53,29 @@ TEST_CASE("gradients of a sequence transformer are right for both losses, with a
 }
 
 TEST_CASE("heads of one layer may have different maps, and a map may be chosen at run time", "[training]") {
-  using Softmax = LearnedMap<scoring::Softmax<Number>>;
-  using Average = LearnedMap<scoring::RatioScore<scoring::Average, Number>>;
-  using Any = AnyLearnedMap<Softmax, LearnedSsa, Average>;
-  const std::vector<Any> maps{Any{Average{}}, Any{ssa}};
+  using Any = AnyLearnedMap<Number>;
+  const std::vector<Any> maps{Any{{scoring::RatioScore<scoring::Average, Number>{}}},
+                              Any{{ssa.start}, {"base", "exponent"}}};
   CHECK(gradient_error(small_shape, maps, SequenceLoss::squared_error, step) <= bound);
-  const std::vector<Any> alike{Any{Softmax{{1.7L}}}, Any{Softmax{{1.7L}}}};
-  const SequenceTransformer<Any> chosen(small_shape, alike);
-  const SequenceTransformer<Softmax> fixed(small_shape, Softmax{{1.7L}});
   const auto examples = some_examples<Number>(small_shape);
-  const auto parameters = some_parameters<Number>(fixed.layout());
-  const auto by = [&](const auto& model) {
-    return model.gradient(std::span<const Number>(parameters), SequenceLoss::squared_error, examples).gradient;
+  const auto check = [&](const Any& any, const auto& fixed_map, bool same) {
+    const SequenceTransformer chosen(small_shape, std::vector<Any>(2, any));
+    const SequenceTransformer fixed(small_shape, fixed_map);
+    const auto parameters = some_parameters<Number>(fixed.layout());
+    const auto by = [&](const auto& model) {
+      return model.gradient(std::span<const Number>(parameters), SequenceLoss::squared_error, examples).gradient;
+    };
+    CHECK((by(chosen) == by(fixed)) == same);
   };
-  CHECK(by(chosen) == by(fixed));
+  check({{scoring::Softmax<Number>{1.7L}}}, LearnedMap<scoring::Softmax<Number>>{{1.7L}}, true);
+  check({{ssa.start}, {"base", "exponent"}}, ssa, true);
+  check({{ssa.start}, {"exponent", "base"}}, ssa, false);
+  check({{ssa.start}, {"exponent", "base"}}, LearnedMap<scoring::SSA<Number>, Exponent, Base>{ssa.start}, true);
+  const auto make = [](std::vector<std::string> trained) { return [=] { Any({ssa.start}, trained); }; };
+  CHECK(
+      refuses<std::invalid_argument>(make({"scale"}), {"value = scale; needs base, exponent, temperature, each once"}));
+  CHECK(refuses<std::invalid_argument>(make({"base", "base"}), {"value = base"}));
+  CHECK(refuses<std::invalid_argument>([] { Any({scoring::Hardmax<Number>{}}, {"alpha"}); }, {"none, for hardmax"}));
 }
 
 /// The same attention by other code: the reasoning transformer's values and positions are features, and its class token

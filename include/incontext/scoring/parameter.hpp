@@ -10,6 +10,7 @@ namespace incontext::scoring::parameter {
 ///
 /// Runs on   host and device
 struct Temperature {
+  static constexpr const char* name = "temperature";
   template <class Map>
   INCONTEXT_HD static constexpr auto& of(Map& map) {
     return map.temperature;
@@ -20,6 +21,7 @@ struct Temperature {
 ///
 /// Runs on   host and device
 struct Scale {
+  static constexpr const char* name = "scale";
   template <class Map>
   INCONTEXT_HD static constexpr auto& of(Map& map) {
     return map.scale;
@@ -30,6 +32,7 @@ struct Scale {
 ///
 /// Runs on   host and device
 struct Bias {
+  static constexpr const char* name = "bias";
   template <class Map>
   INCONTEXT_HD static constexpr auto& of(Map& map) {
     return map.bias;
@@ -46,6 +49,7 @@ struct VisibleCount {};
 ///
 /// Runs on   host and device
 struct Base {
+  static constexpr const char* name = "base";
   template <class Map>
   INCONTEXT_HD static constexpr auto& of(Map& map) {
     return map.base;
@@ -56,6 +60,7 @@ struct Base {
 ///
 /// Runs on   host and device
 struct Exponent {
+  static constexpr const char* name = "exponent";
   template <class Map>
   INCONTEXT_HD static constexpr auto& of(Map& map) {
     return map.exponent;
@@ -66,6 +71,7 @@ struct Exponent {
 ///
 /// Runs on   host and device
 struct Alpha {
+  static constexpr const char* name = "alpha";
   template <class Map>
   INCONTEXT_HD static constexpr auto& of(Map& map) {
     return map.alpha;

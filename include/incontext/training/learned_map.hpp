@@ -1,13 +1,19 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
+#include <iterator>
 #include <optional>
-#include <utility>
+#include <string>
 #include <variant>
+#include <vector>
 
-#include "incontext/core/math.hpp"
+#include "incontext/core/compiled.hpp"
+#include "incontext/core/contracts.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/maps/any_map.hpp"
 #include "incontext/scoring/parameter.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
@@ -39,6 +45,35 @@ concept TrainableMap =
       { map.pull_back(trained, in, out, out, gradient) } -> std::same_as<void>;
     };
 
+namespace detail {
+
+template <class Map, class Parameter>
+void move(Map& map, Parameter, const typename Map::value_type& trained) {
+  using std::exp;
+  auto& value = Parameter::of(map);
+  if constexpr (lower_bound_of<Parameter>) {
+    const auto bound = static_cast<typename Map::value_type>(*lower_bound_of<Parameter>);
+    value = bound + (value - bound) * exp(trained);
+  } else {
+    value += trained;
+  }
+}
+
+template <class Map, class Parameter>
+void add_slope(const Map& map, Parameter parameter, scoring::ConstRowOf<Map> scores, scoring::ConstRowOf<Map> slopes,
+               scoring::RowOf<Map> scratch, typename Map::value_type& gradient) {
+  using T = typename Map::value_type;
+  derivative(map, parameter, scores, scratch);
+  T sum = T(0);
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) sum += slopes[i] * scratch[i];
+  if constexpr (lower_bound_of<Parameter>) {
+    sum *= Parameter::of(map) - static_cast<T>(*lower_bound_of<Parameter>);
+  }
+  gradient += sum;
+}
+
+}  // namespace detail
+
 /// A map of scoring/, or your own, of which some parameters are trained. The trained numbers t are 0 at the start:
 ///
 /// \f[ \theta = \theta_0 + t, \qquad \text{or}\quad \theta = l + (\theta_0 - l)\, e^t
@@ -68,7 +103,7 @@ struct LearnedMap {
   /// The map at trained numbers.
   [[nodiscard]] Map at([[maybe_unused]] const T* trained) const {
     Map map = start;
-    (move<Parameters>(map, *trained++), ...);
+    (detail::move(map, Parameters(), *trained++), ...);
     return map;
   }
 
@@ -82,58 +117,115 @@ struct LearnedMap {
   void pull_back(const T* trained, scoring::Row<const T> scores, scoring::Row<T> slopes,
                  [[maybe_unused]] scoring::Row<T> scratch, [[maybe_unused]] T* gradient) const {
     const Map map = at(trained);
-    (add_slope<Parameters>(map, scores, slopes, scratch, *gradient++), ...);
+    (detail::add_slope(map, Parameters(), scores, scoring::Row<const T>(slopes), scratch, *gradient++), ...);
     vjp(map, scores, scoring::Row<const T>(slopes), slopes);
   }
-
- private:
-  template <class Parameter>
-  static void move(Map& map, const T& trained) {
-    using std::exp;
-    T& value = Parameter::of(map);
-    if constexpr (lower_bound_of<Parameter>) {
-      const T bound = static_cast<T>(*lower_bound_of<Parameter>);
-      value = bound + (value - bound) * exp(trained);
-    } else {
-      value += trained;
-    }
-  }
-
-  template <class Parameter>
-  static void add_slope(const Map& map, scoring::Row<const T> scores, scoring::Row<T> slopes, scoring::Row<T> scratch,
-                        T& gradient) {
-    derivative(map, Parameter{}, scores, scratch);
-    T sum = T(0);
-    for (std::ptrdiff_t i = 0; i < scores.size; ++i) sum += slopes[i] * scratch[i];
-    if constexpr (lower_bound_of<Parameter>) {
-      sum *= Parameter::of(map) - static_cast<T>(*lower_bound_of<Parameter>);
-    }
-    gradient += sum;
-  }
 };
 
-/// One of several maps, chosen at run time. The heads of one layer may have different maps, and a program needs one
-/// type for all models.
+/// A map with a name, of which some parameters are trained, both chosen at run time. The heads of one layer may have
+/// different ones, and a program needs one type for all models. The trained numbers are those of LearnedMap, in the order
+/// in which the parameters are given.
+///
+///     const training::AnyLearnedMap<float> learned({scoring::SSA<float>{1, 1.5f, 8}}, {"base", "exponent"});
 ///
 /// Source    definition; arXiv 2508.14685, Sec. 6, has half of the heads with softmax and half with averages.
-/// Shapes    as the chosen map's.
-template <TrainableMap First, TrainableMap... Rest>
-struct AnyLearnedMap {
-  using value_type = typename First::value_type;
-  using T = value_type;
+/// Shapes    as the map's.
+/// Errors    std::invalid_argument, which lists the map's parameters, for another one and for one that is given twice.
+/// Accuracy  the bits of LearnedMap.
+template <Real T>
+class AnyLearnedMap {
+ public:
+  using value_type = T;
 
-  std::variant<First, Rest...> chosen;
+  AnyLearnedMap() = default;
+  AnyLearnedMap(const maps::AnyMap<T>& start, const std::vector<std::string>& trained = {});  // a map is one, too
 
-  [[nodiscard]] int parameters() const {
-    return std::visit([](const auto& map) { return int{map.parameters()}; }, chosen);
-  }
-  void apply(const T* trained, scoring::Row<const T> scores, scoring::Row<T> out) const {
-    std::visit([&](const auto& map) { map.apply(trained, scores, out); }, chosen);
-  }
+  [[nodiscard]] const maps::AnyMap<T>& start() const { return start_; }
+  [[nodiscard]] int parameters() const { return count_; }
+  /// The map at trained numbers.
+  [[nodiscard]] maps::AnyMap<T> at(const T* trained) const;
+  /// The trained parameters there.
+  [[nodiscard]] std::vector<T> values(const T* trained) const;
+  void apply(const T* trained, scoring::Row<const T> scores, scoring::Row<T> out) const;
   void pull_back(const T* trained, scoring::Row<const T> scores, scoring::Row<T> slopes, scoring::Row<T> scratch,
-                 T* gradient) const {
-    std::visit([&](const auto& map) { map.pull_back(trained, scores, slopes, scratch, gradient); }, chosen);
+                 T* gradient) const;
+
+ private:
+  /// Calls visit(parameter, place) with each trained parameter of a map of the type of the start, in the order given.
+  template <class Map, class Visit>
+  void for_each_trained(const Map& map, const Visit& visit) const {
+    for (int i = 0; i < count_; ++i) {
+      int index = 0;
+      maps::for_each_parameter(map, [&](auto parameter, const T&) {
+        if (index++ == trained_[static_cast<std::size_t>(i)]) visit(parameter, i);
+      });
+    }
   }
+
+  maps::AnyMap<T> start_ = {};
+  std::array<int, 8> trained_ = {};  // places among the map's parameters
+  int count_ = 0;
 };
+
+template <Real T>
+AnyLearnedMap<T>::AnyLearnedMap(const maps::AnyMap<T>& start, const std::vector<std::string>& trained) : start_(start) {
+  const std::vector<std::string> names = maps::parameter_names(start);
+  std::string known;
+  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+  for (const std::string& name : trained) {
+    const auto place = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
+    const auto end = trained_.begin() + count_;
+    if (place == std::ssize(names) || std::find(trained_.begin(), end, place) != end) {
+      throw_invalid_argument("training::LearnedMap", "this parameter of the map cannot be trained", name,
+                             known.empty() ? "none, for " + std::string(start.name()) : known + ", each once");
+    }
+    trained_[static_cast<std::size_t>(count_++)] = place;
+  }
+}
+
+template <Real T>
+maps::AnyMap<T> AnyLearnedMap<T>::at(const T* trained) const {
+  maps::AnyMap<T> moved = start_;
+  std::visit(
+      [&](auto& map) {
+        for_each_trained(map, [&](auto parameter, int i) { detail::move(map, parameter, trained[i]); });
+      },
+      moved.chosen);
+  return moved;
+}
+
+template <Real T>
+std::vector<T> AnyLearnedMap<T>::values(const T* trained) const {
+  std::vector<T> values;
+  const maps::AnyMap<T> moved = at(trained);
+  std::visit(
+      [&](const auto& map) {
+        for_each_trained(map, [&](auto parameter, int) { values.push_back(parameter.of(map)); });
+      },
+      moved.chosen);
+  return values;
+}
+
+template <Real T>
+void AnyLearnedMap<T>::apply(const T* trained, scoring::Row<const T> scores, scoring::Row<T> out) const {
+  weights(at(trained), scores, out);
+}
+
+template <Real T>
+void AnyLearnedMap<T>::pull_back(const T* trained, scoring::Row<const T> scores, scoring::Row<T> slopes,
+                                 scoring::Row<T> scratch, T* gradient) const {
+  const maps::AnyMap<T> moved = at(trained);
+  std::visit(
+      [&](const auto& map) {
+        for_each_trained(map, [&](auto parameter, int i) {
+          detail::add_slope(map, parameter, scores, scoring::Row<const T>(slopes), scratch, gradient[i]);
+        });
+      },
+      moved.chosen);
+  vjp(moved, scores, scoring::Row<const T>(slopes), slopes);
+}
+
+INCONTEXT_COMPILED_DECLARATION(training_learned_map, class AnyLearnedMap<float>);
+INCONTEXT_COMPILED_DECLARATION(training_learned_map, class AnyLearnedMap<double>);
 
 }  // namespace incontext::training
