@@ -72,7 +72,8 @@ if spec:
     run(sys.executable, "tests/oracles/generate/laws.py", "--kinds", NAME, "--write")
     assert f'"{NAME}": "' not in out and out.strip() in (COPY / "tests/oracles/scoring.json").read_text(), "another value"
 run(sys.executable, "tests/docs/pages.py", str(COPY))
-for rule in ("include_arrows", "umbrellas", "floating_point"):
+run(sys.executable, "tests/rules/include_arrows.py", str(COPY))
+for rule in ("umbrellas", "floating_point"):
     run("bash", f"tests/rules/{rule}.sh", str(COPY))
 if shutil.which("clang-format-16"):
     run("clang-format-16", "--dry-run", "--Werror", f"include/incontext/laws/{NAME}.hpp", f"tests/laws/{NAME}.cpp",

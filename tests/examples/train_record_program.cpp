@@ -37,7 +37,7 @@ const std::vector<Short> trainings{
      {"classification", "--figure", "10", "--prototype-sets", "2", "--hidden-ratios", "2", "--trials", "64", "--steps",
       "80", "--seeds", "2"}},
     {"train", {"regression", "--seeds", "2", "--steps", "60", "--batch", "64", "--context-length", "4"}},
-    {"train", {"reasoning", "--width", "8", "--seeds", "1", "--steps", "100"}},
+    {"train", {"reasoning", "--width", "8", "--seeds", "1", "--steps", "100", "--training-share", "0.05"}},
     {"train",
      {"affine", "--maps", "softmax,ssa", "--models", "full", "--steps", "30", "--batch", "4", "--tested", "8"}},
     {"train",

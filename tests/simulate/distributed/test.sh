@@ -102,7 +102,7 @@ programs() {
   local plain=("$program" softmax-error --dimension 3 --context-length 5 --temperatures 1,2 --trials 300000)
   local pilot=("$program" softmax-error --dimension 3 --context-length 5 --estimator literal --relative-error 0.01)
   local grid=("$program" classify --figure valley --dimension 3 --context-length 10 --trials 4096)
-  local long=("$program" softmax-error --dimension 3 --context-length 5 --temperatures 1,2 --trials 120000000)
+  local long=("$program" softmax-error --dimension 3 --context-length 5 --temperatures 1,2 --trials 24000000 --threads 1)
   alone plain "${plain[@]}"
   alone pilot "${pilot[@]}"
   alone grid "${grid[@]}"
