@@ -6,6 +6,7 @@
 #include <typeinfo>
 
 #include "core.hpp"
+#include "incontext/maps/any_map.hpp"
 #include "rooms.hpp"
 
 extern "C" const char* incontext_edition();  // of a shared library, see CMakeLists.txt
@@ -19,6 +20,8 @@ NB_MODULE(_core, m) {
       std::rethrow_exception(thrown);
     } catch (const std::out_of_range&) {  // nanobind's IndexError
       throw;
+    } catch (const incontext::maps::MapTypeError& error) {
+      PyErr_SetString(PyExc_TypeError, error.what());
     } catch (const std::logic_error& error) {  // invalid_argument and domain_error
       const std::string text = error.what();
       const bool is_fraction = text.find("not whole") != std::string::npos;

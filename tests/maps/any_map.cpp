@@ -52,7 +52,7 @@ TEST_CASE("any map is the map that it holds, in the same bits", "[maps]") {
         logs();
         CHECK(out == own);
       } else {
-        CHECK(refuses<std::invalid_argument>(logs, {"value = " + std::string(any.type()), "Softmax, SSMax"}));
+        CHECK(refuses<maps::MapTypeError>(logs, {"value = " + std::string(any.type()), "Softmax, SSMax"}));
       }
       CHECK(refuses<std::invalid_argument>([&] { derivative(any, "slope", In<T>(scores), Out<T>(out)); }, {"slope"}));
     });
@@ -99,8 +99,8 @@ TEST_CASE("a list of maps is visited as a list of their own type, if they have o
   CHECK(maps::visit_list("here", std::vector{two, five}, sum) == 7);
   const auto list = [&](std::vector<AnyMap<>> maps) { return [=] { maps::visit_list("here", maps, sum); }; };
   CHECK(refuses<std::invalid_argument>(list({}), {"number of maps", "at least 1"}));
-  CHECK(refuses<std::invalid_argument>(list({two, other}), {"not of one kind", "value = SSA", "Softmax"}));
-  CHECK(refuses<std::invalid_argument>(list({other, other}), {"value = SSA", "needs Softmax"}));
+  CHECK(refuses<maps::MapTypeError>(list({two, other}), {"not of one type", "value = SSA", "Softmax"}));
+  CHECK(refuses<maps::MapTypeError>(list({other, other}), {"value = SSA", "needs Softmax"}));
 }
 
 TEST_CASE("parameters are visited in the order of the members of each map", "[maps]") {

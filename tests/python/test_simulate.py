@@ -173,7 +173,7 @@ def test_options_are_checked():
         ic.simulate.bayes_ridge_risk(task, 5, trial=10)
     with pytest.raises(ValueError, match="mainframe"):
         ic.simulate.bayes_ridge_risk(task, 5, trials=10, device="mainframe")
-    with pytest.raises(TypeError, match="of one kind"):
+    with pytest.raises(TypeError, match="of one type"):
         attention = ic.regression.pretrained_attention(task, 5)
         ic.simulate.regression_error(attention, task, 5, [ic.scoring.Softmax(), ic.scoring.ApproximateSoftmax()], trials=9)
 
@@ -208,7 +208,7 @@ def test_maps_of_the_wrong_type_are_named():
     attention = ic.regression.pretrained_attention(task, 5)
     with pytest.raises(TypeError, match=r"regression_error: maps .*\(value = SSMax; needs Softmax, Approx"):
         ic.simulate.regression_error(attention, task, 5, ic.scoring.SSMax(), trials=9)
-    with pytest.raises(TypeError, match=r"maps .*\(value = Entmax; needs Softmax, SSMax or SSA"):
+    with pytest.raises(TypeError, match=r"maps .*\(value = Entmax; needs Softmax, SSMax, SSA"):
         ic.simulate.reduced_softmax_error(attention, task, 5, [ic.scoring.Entmax()], trials=9)
     with pytest.raises(TypeError, match=r"scoring::Softmax: temperature is not a number \(value = '1'; needs a number"):
         ic.simulate.regression_error(attention, task, 5, ic.scoring.Softmax("1"), trials=9)

@@ -132,8 +132,8 @@ def test_bad_input_is_refused():
     task = ic.simulate.SphereTask(3, 2, 20)
     with pytest.raises(ValueError, match="batch"):
         training.ContextTraining(task, ic.scoring.Softmax(), batch=0)
-    with pytest.raises(TypeError, match="Softmax or LinearAttention"):
-        training.ContextTraining(task, ic.scoring.SSMax())
+    with pytest.raises(TypeError, match="not a map of incontext.scoring"):
+        training.ContextTraining(task, ic.scoring.MatrixNormSoftmax())
     with pytest.raises(ValueError, match="parameters"):
         small().gradient([1.0, 2.0], 0)
     with pytest.raises(ValueError, match="steps"):

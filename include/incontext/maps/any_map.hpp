@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -20,6 +21,11 @@
 /// The maps of scoring/ by their names, and one type for all of them: what a program, Python and a model whose heads
 /// have different maps need.
 namespace incontext::maps {
+
+/// Thrown where a map is given to a function that does not take maps of its type.
+struct MapTypeError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
 
 /// A map as a front end offers it: the name that one types, its type's name, a few words, and the map with its usual
 /// parameters.
@@ -151,8 +157,7 @@ AnyMap<T> find_map(std::string_view name) {
   });
   if (found) return *std::move(found);
   std::string names;
-  for_each_named_map<T>(
-      [&](const auto& entry) { names += (names.empty() ? "" : ", ") + std::string(entry.name); });
+  for_each_named_map<T>([&](const auto& entry) { names += (names.empty() ? "" : ", ") + std::string(entry.name); });
   throw_invalid_argument("maps::find_map", "there is no map of this name", std::string(name), names);
 }
 
@@ -175,8 +180,9 @@ auto visit(std::string_view where, std::string_view type, const std::variant<Map
   return std::visit(
       [&]<class Own>(const Own& map) -> Result {
         if constexpr (std::invocable<const Function&, const Own&>) return function(map);
-        throw_invalid_argument(where, "this map is not taken here", std::string(type),
-                               types_of<Scalar>({std::invocable<const Function&, const Map&>...}));
+        throw MapTypeError(
+            incontext::detail::contract_message(where, "maps of this type are not taken", type,
+                                                types_of<Scalar>({std::invocable<const Function&, const Map&>...})));
       },
       chosen);
 }
@@ -186,7 +192,7 @@ auto visit(std::string_view where, std::string_view type, const std::variant<Map
 /// Calls function(map) with the chosen map as its own type, if the function can be called with it.
 ///
 /// Source    definition.
-/// Errors    std::invalid_argument, which lists the maps that `function` takes, for another one.
+/// Errors    MapTypeError, which lists the maps that `function` takes, for another one.
 template <Real T, class Function>
 auto visit(std::string_view where, const AnyMap<T>& map, const Function& function) {
   return detail::visit(where, map.type(), map.chosen, function);
@@ -196,14 +202,14 @@ auto visit(std::string_view where, const AnyMap<T>& map, const Function& functio
 /// simulation of several maps on common draws needs.
 ///
 /// Source    definition.
-/// Errors    std::invalid_argument for no map and maps of several types; as visit.
+/// Errors    std::invalid_argument for no map, MapTypeError for maps of several types; as visit.
 template <Real T, class Function>
 auto visit_list(std::string_view where, const std::vector<AnyMap<T>>& maps, const Function& function) {
   require_at_least(where, "number of maps", maps.size(), std::size_t{1});
   for (const AnyMap<T>& map : maps) {
     if (map.chosen.index() == maps.front().chosen.index()) continue;
-    throw_invalid_argument(where, "maps are not of one kind", std::string(map.type()),
-                           std::string(maps.front().type()));
+    throw MapTypeError(
+        incontext::detail::contract_message(where, "maps are not of one type", map.type(), maps.front().type()));
   }
   return visit(where, maps.front(), [&]<class Map>(const Map&) -> decltype(function(std::vector<Map>())) {
     std::vector<Map> list;
@@ -268,7 +274,7 @@ void weights(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<T>
 
 /// The logarithms of the weights of a row.
 ///
-/// Errors    std::invalid_argument for a map whose weights can be negative.
+/// Errors    MapTypeError for a map whose weights can be negative.
 template <Real T>
 void log_weights(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<T> out) {
   visit("maps::log_weights", map,
