@@ -208,5 +208,5 @@ def test_what_transformers_refuse():
         of(scoring.Softmax(), stream=training.SequenceStream(2, 1, 6, broken), threads=2).trainer().run(1)
     with pytest.raises(ValueError, match="number of examples to train on"):
         training.ReasoningTraining(training.ReasoningShape(1, 4, 2, 2), scoring.Softmax(), training_share=0.001)
-    with pytest.raises(TypeError, match="HeatSchedule"):
-        training.ReasoningTraining(training.ReasoningShape(), scoring.SSA())
+    with pytest.raises(TypeError, match="not a map of incontext.scoring"):
+        training.ReasoningTraining(training.ReasoningShape(), scoring.MatrixNormSoftmax())
