@@ -160,6 +160,17 @@ TEST_CASE("the error estimate includes the errors of the rows") {
   for (const std::int64_t l : {2, 10, 1000}) check(SSA<double>{1.0, 1.0}, l);
 }
 
+TEST_CASE("softmax_error takes a map that is chosen at run time, if it is softmax of an elementwise one") {
+  const Model model = label_model(202, 2);
+  const auto by_name = [&](const char* name) {
+    return softmax_error(model.attention, model.task, 10, maps::find_map<double>(name)).value;
+  };
+  CHECK(by_name("softmax") == softmax_error(model.attention, model.task, 10, Softmax<double>{}).value);
+  CHECK(by_name("ssa") == softmax_error(model.attention, model.task, 10, SSA<double>{}).value);
+  CHECK(by_name("ssmax") != by_name("softmax"));
+  CHECK(refuses<maps::MapTypeError>([&] { by_name("entmax"); }, {"value = Entmax", "needs Softmax, SSMax, SSA)"}));
+}
+
 TEST_CASE("softmax_error refuses what it cannot mean, and says which value") {
   const Model model = label_model(202, 2);
   const Softmax<double> map{1.0};

@@ -1,4 +1,5 @@
-# Every map in a kernel, compiled by nvcc and run where there is a GPU: float always, double with the slow tests.
+# Every map in a kernel, compiled by nvcc and run where there is a GPU: float always, double with the slow tests. Those
+# optimize; without, nvcc takes 94 seconds for float, not 171.
 if(NOT INCONTEXT_WITH_CUDA)
   return()
 endif()
@@ -11,6 +12,9 @@ target_link_libraries(test_scoring_device PRIVATE incontext::incontext incontext
 target_include_directories(test_scoring_device PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
 target_compile_definitions(test_scoring_device PRIVATE
   $<$<BOOL:${INCONTEXT_SLOW_TESTS}>:INCONTEXT_DEVICE_DOUBLE=1>)
+if(NOT INCONTEXT_SLOW_TESTS)
+  target_compile_options(test_scoring_device PRIVATE -Xcicc=-O0 -Xptxas=-O0 -Xcompiler=-O0)
+endif()
 incontext_compile_cuda20(test_scoring_device PRIVATE)
 set_target_properties(test_scoring_device PROPERTIES JOB_POOL_COMPILE heavy)
 add_test(NAME gpu/scoring_maps COMMAND test_scoring_device)
