@@ -1,4 +1,5 @@
-# The compiled edition: the closed forms of `double`, and a transformer's passes in training, each compiled once.
+# The compiled edition: the closed forms of `double`, the maps by name in `float` and `double`, and a transformer's passes
+# in training, each compiled once.
 #
 #   incontext_add_compiled()   ->   incontext::compiled, and incontext::compiled_<room> for each of its rooms
 #
@@ -58,6 +59,13 @@ function(incontext_add_compiled_library name)
     list(APPEND sources "${source}")
   endwhile()
   set(target incontext_compiled_${name})
+  if(NOT sources)  # the first library has all of the room
+    add_library(${target} INTERFACE)
+    add_library(incontext::compiled_${name} ALIAS ${target})
+    set_target_properties(${target} PROPERTIES EXPORT_NAME compiled_${name})
+    target_link_libraries(${target} INTERFACE ${A_BEFORE})
+    return()
+  endif()
   add_library(${target} STATIC ${sources})
   if(NOT INCONTEXT_BUILD_COMPILED)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)

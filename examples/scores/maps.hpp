@@ -4,8 +4,10 @@
 #include <incontext/maps/any_map.hpp>
 #include <incontext/scoring/jacobian_spectral_norm.hpp>
 
+#include <cmath>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 /// Every scoring map of one row behind one type, chosen by its name on the command line.
@@ -25,7 +27,7 @@ struct MapParameters {
   scoring::ScoreNormalization over = scoring::ScoreNormalization::context_length;
 };
 
-/// A map with its functions of a row; `log_weights` is empty for a map whose weights may be negative.
+/// A map with its functions of a row; `log_weights(z)` returns no numbers for a map whose weights may be negative.
 struct ScoreMap {
   maps::AnyMap<double> map;
 
@@ -37,10 +39,10 @@ struct ScoreMap {
   Numbers log_weights(const Numbers& z) const {
     Numbers out;
     std::visit(
-        [&]<class Map>(const Map& chosen) {
+        [&]<class Map>(const Map&) {
           if constexpr (scoring::LogScoring<Map>) {
             out.resize(z.size());
-            scoring::detail::call_log_weights(chosen, z, out);
+            maps::log_weights(map, scoring::Row<const double>(z), scoring::Row<double>(out));
           }
         },
         map.chosen);
@@ -62,7 +64,7 @@ ScoreMap score_map(const Map& map) {
   return {{map}};
 }
 
-/// The options that are a map's parameters, whatever the map.
+/// An option that sets a parameter, for every map that has it.
 struct MapOption {
   std::string_view parameter, name;
   double MapParameters::*value;

@@ -25,15 +25,16 @@ const RunSummary& Simulator::summary() const { return state_->runs.summary(); }
 Estimates Simulator::errors(const std::string& what, const Situation& at, const std::vector<Map>& maps) {
   const bool reduced = state_->estimator == EstimatorChoice::reduced;
   const auto simulation = [&](const simulate::Options& options) {
-    return maps::visit_list("maps", maps, [&]<scoring::SoftmaxLike Map>(const std::vector<Map>& list) {
-      if constexpr (std::same_as<Map, Softmax>) {
-        if (!reduced) {
-          return simulate::regression_error(at.attention, at.task, at.context_length, list, options,
-                                            {.query = at.query});
-        }
-      }
-      return simulate::reduced_softmax_error(at.attention, at.task, at.context_length, list, options);
-    });
+    return maps::visit_list(
+        "simulate::regression_error", maps, [&]<scoring::SoftmaxLike Map>(const std::vector<Map>& list) {
+          if constexpr (std::same_as<Map, Softmax>) {
+            if (!reduced) {
+              return simulate::regression_error(at.attention, at.task, at.context_length, list, options,
+                                                {.query = at.query});
+            }
+          }
+          return simulate::reduced_softmax_error(at.attention, at.task, at.context_length, list, options);
+        });
   };
   return state_->runs.run(what, maps.size(), simulation).estimates;
 }

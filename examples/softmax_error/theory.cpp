@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <variant>
 
 #include "examples/support/text.hpp"
 

@@ -21,6 +21,7 @@
 #include "incontext/regression/regressable.hpp"
 #include "incontext/regression/softmax_domain.hpp"
 #include "incontext/regression/softmax_error.hpp"
+#include "incontext/regression/softmax_error_any_map.hpp"
 #include "incontext/regression/softmax_error_gradient.hpp"
 #include "incontext/regression/softmax_error_isotropic.hpp"
 #include "incontext/regression/softmax_optimum.hpp"

@@ -492,7 +492,8 @@ class SequenceTraining(_Transformer):
 class ReasoningTraining(_Transformer):
     """A transformer of one block that is trained on the reasoning task, with the bits of `incontext train reasoning`.
 
-    `map` is any map of `scoring`, or a HeatSchedule, with which softmax has the schedule's temperature at each step.
+    `map` is any map of `scoring` but MatrixNormSoftmax, or a HeatSchedule, with which softmax has the schedule's
+    temperature at each step.
 
     >>> training = ReasoningTraining(ReasoningShape(largest_value=3, width=16, hidden=32), NormSoftmax(2.0))
     >>> trainer = training.trainer(TrainerOptions(rate=LearningRate(peak=3e-3)))
@@ -503,7 +504,7 @@ class ReasoningTraining(_Transformer):
     (True, True)
     """
 
-    def __init__(self, shape: ReasoningShape, map: Softmax | NormSoftmax | HeatSchedule, *,
+    def __init__(self, shape: ReasoningShape, map: Map | HeatSchedule, *,
                  initial_stddev: float = 0.125, training_share: float = 0.3, batch: int = 0,
                  answers: ReasoningAnswers | str = ReasoningAnswers.rule,
                  scaling: GradientScaling | str = GradientScaling.none, seed: int = 1,

@@ -4,7 +4,7 @@
 #include "core.hpp"
 #include "scoring_maps.hpp"
 
-/// Maps in single precision as Python's classes, for layers in training.
+/// What the bindings of training read of Python's objects: their class, and their fields as float.
 namespace incontext::python {
 
 inline bool is(nb::handle map, const char* path) { return nb::isinstance(map, python_class(path)); }

@@ -62,10 +62,14 @@ RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parame
     case Operation::vjp:
       return [m](auto i, auto z, auto c, auto out) { checked::vjp(m.at(i), m.seen(z), c, out); };
     case Operation::log_weights:
+      maps::visit("scoring::log_weights", m.map, []<scoring::LogScoring Map>(const Map&) {});  // also for no rows
       return [m](auto i, auto z, auto, auto out) { checked::log_weights(m.at(i), m.seen(z), out); };
     case Operation::derivative:
       break;
   }
+  const T score = 0;
+  T slope = 0;  // refuses a wrong name, also for no rows
+  derivative(m.map, std::string_view(parameter), scoring::Row<const T>(&score, 1), scoring::Row<T>(&slope, 1));
   return [m, parameter](auto i, auto z, auto, auto out) {
     checked::derivative(m.at(i), std::string_view(parameter), m.seen(z), out);
   };
@@ -84,6 +88,8 @@ void for_each_row(const RowFunction<T>& function, const nb::object& scores, cons
       function(i, z.row(i).first(seen), o.row(i).first(seen), row.first(seen));
     } catch (const std::domain_error& error) {
       throw std::domain_error(error.what() + z.place(i));
+    } catch (const maps::MapTypeError&) {
+      throw;
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(error.what() + z.place(i));
     }

@@ -10,6 +10,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "arguments.hpp"
@@ -89,7 +90,8 @@ class ArrayParameters {
 template <class T>
 maps::AnyMap<T> any_map(nb::handle given) {
   if (!nb::isinstance(given, python_class("scoring.Map")) || !nb::hasattr(given.type(), "_name")) {
-    throw nb::type_error("incontext: this is not a map of incontext.scoring");
+    throw nb::type_error(
+        ("incontext: this is not a map of a row of scores (value = " + library_name(given) + ")").c_str());
   }
   auto map = maps::find_map<T>(nb::cast<std::string>(given.attr("_name")));
   maps::for_each_parameter(

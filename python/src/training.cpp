@@ -16,6 +16,7 @@
 #include "interrupts.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
+#include "scoring_maps.hpp"
 #include "trainer_records.hpp"
 
 INCONTEXT_RECORD(incontext::training::LayerWeights<double>, "training", "LayerWeights", query, key, value)
@@ -171,25 +172,15 @@ void bind_training(nb::module_& core) {
   bind_sampled_training(room);
 }
 
-/// The gradients of a layer under softmax, SSMax and SSA, and the approximate map.
+/// The gradients of a layer under any map.
 void bind_layer_gradients(Room& room) {
   room.module().def(
       "layer_gradients",
       [](nb::handle map, const DenseMatrix& tokens, const DenseMatrix& queries, const training::LayerWeights<D>& layer,
          const DenseMatrix& upstream) {
-        const auto by = [&](const auto& m) {
-          scoring::require_valid(m);
-          return training::layer_gradients<std::remove_cvref_t<decltype(m)>, D>(m, tokens, queries, layer, upstream);
-        };
-        const auto get = [&](const char* name) { return real_field(map, name); };
-        const auto is = [&](const char* path) { return nb::isinstance(map, python_class(path)); };
-        if (is("scoring.Softmax")) return by(scoring::Softmax<D>{get("temperature")});
-        if (is("scoring.SSMax")) return by(scoring::SSMax<D>{get("scale"), get("bias")});
-        if (is("scoring.SSA")) return by(scoring::SSA<D>{get("base"), get("exponent"), get("temperature")});
-        if (is("scoring.NormSoftmax")) {
-          return by(scoring::NormSoftmax<D>{get("temperature"), chosen_field<scoring::ScoreScale>(map, "scale")});
-        }
-        throw nb::type_error("incontext.training.layer_gradients: the map must be Softmax, SSMax, SSA or NormSoftmax");
+        const maps::AnyMap<D> by = any_map<D>(map);
+        validate(by);
+        return training::layer_gradients<maps::AnyMap<D>, D>(by, tokens, queries, layer, upstream);
       },
       "map"_a, "tokens"_a, "queries"_a, "layer"_a, "upstream"_a, room.docs("layer_gradients"));
 }

@@ -10,8 +10,6 @@
 #include "attention_records.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
-#include "incontext/scoring/approximate_softmax.hpp"
-#include "incontext/scoring/softmax.hpp"
 #include "map_arguments.hpp"
 #include "sampled_training.hpp"
 

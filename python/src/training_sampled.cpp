@@ -12,7 +12,6 @@
 #include "context_records.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
-#include "incontext/scoring/softmax.hpp"
 #include "incontext/training/context_training.hpp"
 #include "incontext/training/needle_training.hpp"
 #include "map_arguments.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "scoring/maps.hpp"
@@ -72,6 +73,10 @@ TEST_CASE("every map of the room has a name, which finds it with the parameters 
     ++seen;
   });
   CHECK(seen == 15);
+  STATIC_REQUIRE(scoring::Scoring<AnyMap<>>);
+  STATIC_REQUIRE(std::is_convertible_v<scoring::Softmax<double>, AnyMap<>>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<AnyMap<>, scoring::Softmax<float>>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<AnyMap<>, double>);
   for_each_map<double>(
       [&]<class Map>(const Map&, const Facts&) { CHECK(std::is_constructible_v<AnyMap<>, AnyMap<>>); });
   CHECK(refuses<std::invalid_argument>([] { maps::find_map<double>("softmaks"); }, {"softmaks", "softmax", "square"}));
@@ -133,6 +138,15 @@ TEST_CASE("parameters and choices of any map are read and written by their names
     CHECK(std::string(name) == "scale");
     choice = static_cast<Choice>(1);
   });
+  const auto names_of_choices = [](const char* name) {
+    std::vector<std::string> names;
+    AnyMap<> named = maps::find_map<double>(name);
+    maps::for_each_choice(named, [&](const char* choice, auto&) { names.emplace_back(choice); });
+    return names;
+  };
+  CHECK(names_of_choices("linear") == std::vector<std::string>{"normalization"});
+  CHECK(names_of_choices("tanh") == std::vector<std::string>{"normalization"});
+  CHECK(names_of_choices("softmax").empty());
   const auto& own = std::get<scoring::NormSoftmax<double>>(map.chosen);
   CHECK(own.temperature == 4);
   CHECK(own.scale == scoring::ScoreScale::sample_stddev);

@@ -125,6 +125,11 @@ def test_the_derivative_by_a_parameter_knows_the_visibility():
     found = map.derivative("scale", SCORES, "causal")
     assert abs((above - below) / (2 * step) - found).max() < 1e-9
     assert abs(map.derivative("scale", SCORES) - found).max() > 0.01
+    for scores in (SCORES, SCORES[:0]):  # rows or none
+        with pytest.raises(TypeError, match="log_weights.*value = SaSoftmax; needs Softmax"):
+            scoring.SaSoftmax().log_weights(scores)
+        with pytest.raises(ValueError, match="no such parameter .*value = nope; needs temperature"):
+            scoring.Softmax().derivative("nope", scores)
     with pytest.raises(ValueError, match="no such parameter .*alpha"):
         map.derivative("alpha", SCORES)
 

@@ -11,7 +11,8 @@ import numpy
 import pytest
 
 import incontext as ic
-from incontext import training
+from incontext import scoring, training
+from map_cases import MAPS, NAMES
 
 PROGRAM = shutil.which(os.environ.get("INCONTEXT_PROGRAM", "")) or ""
 
@@ -132,7 +133,7 @@ def test_bad_input_is_refused():
     task = ic.simulate.SphereTask(3, 2, 20)
     with pytest.raises(ValueError, match="batch"):
         training.ContextTraining(task, ic.scoring.Softmax(), batch=0)
-    with pytest.raises(TypeError, match="not a map of incontext.scoring"):
+    with pytest.raises(TypeError, match="not a map of a row of scores .*MatrixNormSoftmax"):
         training.ContextTraining(task, ic.scoring.MatrixNormSoftmax())
     with pytest.raises(ValueError, match="parameters"):
         small().gradient([1.0, 2.0], 0)
@@ -141,6 +142,23 @@ def test_bad_input_is_refused():
     diverging = small().trainer(training.TrainerOptions(rate=training.LearningRate(peak=1e30)))
     with pytest.raises(ValueError, match="training diverged"):
         diverging.run(100)
+
+
+@pytest.mark.parametrize("map, name", list(zip(MAPS, NAMES)), ids=NAMES)
+def test_every_trainer_takes_every_map_of_a_row(map, name):
+    if isinstance(map, scoring.MatrixNormSoftmax):
+        return  # refused above
+    task = ic.regression.LinearTask.isotropic(dimension=2, noise_variance=0.1)
+    jumps = isinstance(map, scoring.Hardmax) or isinstance(map, scoring.Entmax) and map.alpha > 2  # whose slope is infinite
+    for model in (training.ContextTraining(ic.simulate.SphereTask(3, 2, 20), map, batch=8),
+                  training.RegressionTraining(task, 6, map, batch=8),
+                  training.ReasoningTraining(training.ReasoningShape(2, 8, 2, 8), map, batch=8)):
+        at = model.initial + 0.1 * numpy.cos(numpy.arange(model.initial.size))
+        batch = model.gradient(at, 3)
+        direction = batch.gradient / (batch.gradient @ batch.gradient) ** 0.5
+        step = 3e-3
+        difference = (model.gradient(at + step * direction, 3).loss - model.gradient(at - step * direction, 3).loss) / step / 2
+        assert jumps or batch.gradient @ direction == pytest.approx(difference, rel=2e-2, abs=2e-4), type(model).__name__
 
 
 def test_trainings_and_trainers_convert_to_dictionaries_and_tables():

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "incontext/laws/row_moments.hpp"
+#include "incontext/regression/softmax_error_any_map.hpp"
 #include "incontext/regression/softmax_error_isotropic.hpp"
 #include "incontext/regression/softmax_second_order.hpp"
 #include "incontext/scoring/softmax.hpp"

@@ -2,7 +2,7 @@
 
     compiled.py ROOT
 
-In the rooms of cmake/IncontextCompiled.cmake, each header of maps/ or that reaches Eigen or quadrature ends with a line
+In the rooms of cmake/IncontextCompiled.cmake, each header of maps/, and each that reaches Eigen or quadrature, ends with a line
 INCONTEXT_COMPILED for each of its function templates of one scalar or of one map, and for each class template. A header
 whose lines name another unit than its path is refused, too.
 """

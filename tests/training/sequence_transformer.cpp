@@ -71,6 +71,11 @@ TEST_CASE("heads of one layer may have different maps, and a map may be chosen a
   check({{ssa.start}, {"base", "exponent"}}, ssa, true);
   check({{ssa.start}, {"exponent", "base"}}, ssa, false);
   check({{ssa.start}, {"exponent", "base"}}, LearnedMap<scoring::SSA<Number>, Exponent, Base>{ssa.start}, true);
+  const Number trained[]{0.3L, -0.2L};
+  const auto values = Any({ssa.start}, {"exponent", "base"}).values(trained);
+  CHECK(values == std::vector<Number>{1 + (ssa.start.exponent - 1) * std::exp(0.3L), ssa.start.base * std::exp(-0.2L)});
+  const auto at_bound = [] { Any({scoring::SSA<Number>{1, 1, 2}}, {"exponent"}); };
+  CHECK(refuses<std::domain_error>(at_bound, {"exponent", "value = 1", "above 1"}));
   const auto make = [](std::vector<std::string> trained) { return [=] { Any({ssa.start}, trained); }; };
   CHECK(
       refuses<std::invalid_argument>(make({"scale"}), {"value = scale; needs base, exponent, temperature, each once"}));

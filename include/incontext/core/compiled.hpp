@@ -2,8 +2,8 @@
 
 #include "incontext/core/floating_point.hpp"
 
-/// The compiled edition, `incontext::compiled`: each closed form of `double`, and a transformer's passes in training,
-/// compiled once, in a library.
+/// The compiled edition, `incontext::compiled`: each closed form of `double`, the maps by name in `float` and `double`,
+/// and a transformer's passes in training, compiled once, in a library.
 ///
 /// The last lines of a header name what the library holds of it, in its unit, which is the header's path with _ for /:
 ///

@@ -72,7 +72,9 @@ constexpr void for_each_named_map(const Visit& visit) {
   std::apply([&](const auto&... entry) { (visit(entry), ...); }, named_maps<T>());
 }
 
-/// Every parameter that a map with a name can have, in an order that is that of the members of each of them.
+/// Every parameter that a map with a name can have. The members of each map are in this order.
+///
+/// Source    definition.
 using Parameters = std::tuple<scoring::parameter::Base, scoring::parameter::Exponent, scoring::parameter::Temperature,
                               scoring::parameter::Scale, scoring::parameter::Bias, scoring::parameter::Alpha>;
 
@@ -92,8 +94,8 @@ inline constexpr bool holds<std::variant<Own...>, Map> = (std::same_as<Own, Map>
 
 }  // namespace detail
 
-/// One of the maps with a name, chosen at run time. It is a Scoring, for the host: each of its functions is that of the
-/// chosen map, for which a row is a look at a table.
+/// One of the maps with a name, chosen at run time. It satisfies Scoring, on the host. Each of its functions calls the
+/// chosen map's, which costs one look into a table per row.
 ///
 ///     const maps::AnyMap<> map = maps::find_map<double>("ssmax");
 ///     for (auto& row : rows) weights(map, row.scores, row.weights);
@@ -101,8 +103,9 @@ inline constexpr bool holds<std::variant<Own...>, Map> = (std::same_as<Own, Map>
 ///
 /// Source    definition.
 /// Shapes    as the chosen map's.
-/// Errors    std::invalid_argument for what the chosen map has not: log_weights, a parameter.
-/// Accuracy  that of the chosen map: its bits are the same.
+/// Errors    MapTypeError from log_weights, which LogScoring finds for every AnyMap, if the chosen map's weights can be
+///           negative; std::invalid_argument from derivative for a parameter that the map does not have.
+/// Accuracy  the bits of the chosen map: tests/maps/any_map.cpp.
 template <Real T = double>
 struct AnyMap {
   using value_type = T;
@@ -111,12 +114,13 @@ struct AnyMap {
   AnyMap() = default;
   template <class Map>
     requires detail::holds<Variant, Map>
-  AnyMap(const Map& map) : chosen(map) {}  // a map is one of the maps
+  AnyMap(const Map& map) : chosen(map) {}  // implicit: a function of an AnyMap takes a map
 
   Variant chosen;
 
-  /// What NamedMap says of the chosen map.
+  /// The chosen map's name, as find_map reads it.
   [[nodiscard]] std::string_view name() const;
+  /// The name of its type, such as "RatioScore<Tanh>".
   [[nodiscard]] std::string_view type() const;
 };
 
@@ -189,7 +193,8 @@ auto visit(std::string_view where, std::string_view type, const std::variant<Map
 
 }  // namespace detail
 
-/// Calls function(map) with the chosen map as its own type, if the function can be called with it.
+/// Calls function(map) with the chosen map as its own type, if the function can be called with it. A generic lambda needs
+/// a constraint, because its body is compiled for every map that it accepts.
 ///
 /// Source    definition.
 /// Errors    MapTypeError, which lists the maps that `function` takes, for another one.
@@ -198,8 +203,8 @@ auto visit(std::string_view where, const AnyMap<T>& map, const Function& functio
   return detail::visit(where, map.type(), map.chosen, function);
 }
 
-/// Calls function(list) with a std::vector of the maps' own type, if all are of one type that the function takes: what a
-/// simulation of several maps on common draws needs.
+/// Calls function(list) with a std::vector of the maps in their own type, which must be the same for all. Simulations of
+/// several maps on common draws need such a list.
 ///
 /// Source    definition.
 /// Errors    std::invalid_argument for no map, MapTypeError for maps of several types; as visit.
@@ -211,7 +216,7 @@ auto visit_list(std::string_view where, const std::vector<AnyMap<T>>& maps, cons
     throw MapTypeError(
         incontext::detail::contract_message(where, "maps are not of one type", map.type(), maps.front().type()));
   }
-  return visit(where, maps.front(), [&]<class Map>(const Map&) -> decltype(function(std::vector<Map>())) {
+  return maps::visit(where, maps.front(), [&]<class Map>(const Map&) -> decltype(function(std::vector<Map>())) {
     std::vector<Map> list;
     for (const AnyMap<T>& map : maps) list.push_back(std::get<Map>(map.chosen));
     return function(list);
@@ -267,6 +272,10 @@ void validate(const AnyMap<T>& map) {
 }
 
 /// The weights of a row.
+///
+/// Source    the chosen map's.
+/// Shapes    (scores: n, out: n), out may be scores.
+/// Accuracy  the bits of the chosen map: tests/maps/any_map.cpp.
 template <Real T>
 void weights(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<T> out) {
   std::visit([&](const auto& chosen) { weights(chosen, scores, out); }, map.chosen);
@@ -274,20 +283,30 @@ void weights(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<T>
 
 /// The logarithms of the weights of a row.
 ///
+/// Source    the chosen map's.
+/// Shapes    (scores: n, out: n), out may be scores.
 /// Errors    MapTypeError for a map whose weights can be negative.
 template <Real T>
 void log_weights(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<T> out) {
-  visit("maps::log_weights", map,
-        [&]<scoring::LogScoring Map>(const Map& chosen) { log_weights(chosen, scores, out); });
+  maps::visit("maps::log_weights", map,
+              [&]<scoring::LogScoring Map>(const Map& chosen) { log_weights(chosen, scores, out); });
 }
 
 /// The Jacobian times a direction.
+///
+/// Source    the chosen map's.
+/// Shapes    (scores: n, direction: n, out: n), out may be either.
+/// Accuracy  the bits of the chosen map: tests/maps/any_map.cpp.
 template <Real T>
 void jvp(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<const T> direction, scoring::Row<T> out) {
   std::visit([&](const auto& chosen) { jvp(chosen, scores, direction, out); }, map.chosen);
 }
 
 /// The transposed Jacobian times a cotangent.
+///
+/// Source    the chosen map's.
+/// Shapes    (scores: n, cotangent: n, out: n), out may be either.
+/// Accuracy  the bits of the chosen map: tests/maps/any_map.cpp.
 template <Real T>
 void vjp(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<const T> cotangent, scoring::Row<T> out) {
   std::visit([&](const auto& chosen) { vjp(chosen, scores, cotangent, out); }, map.chosen);
@@ -295,6 +314,8 @@ void vjp(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<const 
 
 /// The derivative of the weights by the parameter of a name.
 ///
+/// Source    the chosen map's.
+/// Shapes    (scores: n, out: n), out may be scores.
 /// Errors    std::invalid_argument, which lists the map's parameters, for another name.
 template <Real T>
 void derivative(const AnyMap<T>& map, std::string_view parameter, scoring::Row<const T> scores, scoring::Row<T> out) {

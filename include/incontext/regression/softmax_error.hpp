@@ -11,7 +11,6 @@
 
 #include "incontext/core/math.hpp"
 #include "incontext/laws/standard_row.hpp"
-#include "incontext/maps/any_map.hpp"
 #include "incontext/numerics/decompositions.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/regression/attention.hpp"
@@ -236,28 +235,8 @@ numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const Linea
   return detail::softmax_error_of_rows(where, attention, task, detail::query_rows(rows), tolerance);
 }
 
-/// softmax_error of a map that is chosen at run time.
-///
-/// Source    softmax_error.
-/// Shapes    (attention: d, task: d, context_length l, map) -> scalar
-/// Errors    maps::MapTypeError for a map that is not softmax after an elementwise one; as softmax_error.
-template <Real T>
-numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task,
-                                      std::int64_t context_length, const maps::AnyMap<T>& map,
-                                      QueryToken query = QueryToken::excluded,
-                                      const T& tolerance = numerics::quadrature_tolerance<T>()) {
-  return maps::visit("softmax_error", map, [&]<scoring::SoftmaxLike Map>(const Map& chosen) {
-    return softmax_error(attention, task, context_length, chosen, query, tolerance);
-  });
-}
-
 INCONTEXT_COMPILED(regression_softmax_error, detail::isotropic_equivalent<double>);
 INCONTEXT_COMPILED(regression_softmax_error, detail::softmax_error_of_rows<double>);
 INCONTEXT_COMPILED_OF_MAPS(regression_softmax_error, softmax_error, double);
-INCONTEXT_COMPILED_DECLARATION(regression_softmax_error,
-                               numerics::Quadrature<double> softmax_error(const Attention<double>&,
-                                                                          const LinearTask<double>&, std::int64_t,
-                                                                          const maps::AnyMap<double>&, QueryToken,
-                                                                          const double&));
 
 }  // namespace incontext::regression

@@ -3,7 +3,7 @@
 #include "incontext/core/host_device.hpp"
 
 /// Names of the parameters of scoring maps. `derivative(map, parameter::Temperature{}, z, out)` is the derivative of
-/// the weights with respect to that parameter; `parameter::Temperature::of(map)` is the parameter itself.
+/// the weights by that parameter; `Temperature::of(map)` is the parameter, `Temperature::name` its name in maps by name.
 namespace incontext::scoring::parameter {
 
 /// tau, in units of the scores.

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -130,23 +133,28 @@ struct LearnedMap {
 ///
 /// Source    definition; arXiv 2508.14685, Sec. 6, has half of the heads with softmax and half with averages.
 /// Shapes    as the map's.
-/// Errors    std::invalid_argument, which lists the map's parameters, for another one and for one that is given twice.
-/// Accuracy  the bits of LearnedMap.
+/// Domain    that of the map; a trained parameter with a bound starts above it, and is finite.
+/// Errors    std::invalid_argument, which lists the map's parameters, for another one and for one that is given twice;
+///           std::domain_error for a start that is not above the bound.
+/// Accuracy  the bits of LearnedMap: tests/training/sequence_transformer.cpp.
 template <Real T>
 class AnyLearnedMap {
  public:
   using value_type = T;
 
   AnyLearnedMap() = default;
-  AnyLearnedMap(const maps::AnyMap<T>& start, const std::vector<std::string>& trained = {});  // a map is one, too
+  AnyLearnedMap(const maps::AnyMap<T>& start,
+                const std::vector<std::string>& trained = {});  // implicit: a map without trained parameters
 
   [[nodiscard]] const maps::AnyMap<T>& start() const { return start_; }
   [[nodiscard]] int parameters() const { return count_; }
   /// The map at trained numbers.
   [[nodiscard]] maps::AnyMap<T> at(const T* trained) const;
-  /// The trained parameters there.
+  /// The trained parameters of that map, in the order given.
   [[nodiscard]] std::vector<T> values(const T* trained) const;
+  /// As LearnedMap's.
   void apply(const T* trained, scoring::Row<const T> scores, scoring::Row<T> out) const;
+  /// As LearnedMap's.
   void pull_back(const T* trained, scoring::Row<const T> scores, scoring::Row<T> slopes, scoring::Row<T> scratch,
                  T* gradient) const;
 
@@ -163,7 +171,7 @@ class AnyLearnedMap {
   }
 
   maps::AnyMap<T> start_ = {};
-  std::array<int, 8> trained_ = {};  // places among the map's parameters
+  std::array<int, std::tuple_size_v<maps::Parameters>> trained_ = {};  // places among the map's parameters
   int count_ = 0;
 };
 
@@ -176,11 +184,23 @@ AnyLearnedMap<T>::AnyLearnedMap(const maps::AnyMap<T>& start, const std::vector<
     const auto place = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
     const auto end = trained_.begin() + count_;
     if (place == std::ssize(names) || std::find(trained_.begin(), end, place) != end) {
-      throw_invalid_argument("training::LearnedMap", "this parameter of the map cannot be trained", name,
+      throw_invalid_argument("training::AnyLearnedMap", "this parameter of the map cannot be trained", name,
                              known.empty() ? "none, for " + std::string(start.name()) : known + ", each once");
     }
     trained_[static_cast<std::size_t>(count_++)] = place;
   }
+  const auto require_start = [&]<class Parameter>(Parameter, const T& value) {
+    if constexpr (lower_bound_of<Parameter>) {
+      if (value > static_cast<T>(*lower_bound_of<Parameter>) && value <= (std::numeric_limits<T>::max)()) return;
+      throw_domain_error("training::AnyLearnedMap", std::string(Parameter::name) + " cannot be trained from here",
+                         value, "finite, above " + std::to_string(*lower_bound_of<Parameter>));
+    }
+  };
+  std::visit(
+      [&](const auto& map) {
+        for_each_trained(map, [&](auto parameter, int) { require_start(parameter, parameter.of(map)); });
+      },
+      start_.chosen);
 }
 
 template <Real T>

@@ -91,7 +91,8 @@ double largest_z(const std::vector<statistics::Estimate>& sampled, const regress
 TEST_CASE("a training context is the literal trial's: the losses are those of the simulator", "[training]") {
   for (const Eigen::Index d : {1, 3}) {
     const Model model = random_model(d);
-    const auto &attention = model.attention, &task = model.task;
+    const auto& attention = model.attention;
+    const auto& task = model.task;
     const auto numbers = training::layer_parameters(attention);
     const auto check = [&](const auto& map) {
       const RegressionTraining training({task, 7}, ErasedMap(map), batches(100));
@@ -109,7 +110,8 @@ TEST_CASE("a training context is the literal trial's: the losses are those of th
 
 TEST_CASE("gradients of regression are differences of the loss, for every map and a user's own", "[training]") {
   const Model model = random_model(3);
-  const auto &attention = model.attention, &task = model.task;
+  const auto& attention = model.attention;
+  const auto& task = model.task;
   for (const auto parameters :
        {RegressionParameters::layer, RegressionParameters::scores, RegressionParameters::temperature}) {
     const RegressionSetting setting{task, 6, parameters, attention};
@@ -127,7 +129,8 @@ TEST_CASE("gradients of regression are differences of the loss, for every map an
 TEST_CASE("sampled gradients have the exact population gradients as their means", "[training]") {
   constexpr std::int64_t l = 6, contexts = 1 << 16;
   const Model model = random_model(2);
-  const auto &attention = model.attention, &task = model.task;
+  const auto& attention = model.attention;
+  const auto& task = model.task;
   const auto numbers = training::layer_parameters(attention);
   const ApproximateSoftmax<double> approximate_map{1};
   const LinearAttention<double> linear_map{1};
@@ -146,7 +149,8 @@ TEST_CASE("sampled gradients have the exact population gradients as their means"
 
 TEST_CASE("threads and interruptions do not change a bit of a regression run", "[training]") {
   const Model model = random_model(2);
-  const auto &attention = model.attention, &task = model.task;
+  const auto& attention = model.attention;
+  const auto& task = model.task;
   const auto run = [&](simulate::Device device, int threads, int pause) {
     auto own = batches(200, threads);
     own.device = device;
@@ -190,7 +194,8 @@ TEST_CASE("a fine-tuned temperature lands on the optimal one, and not with the w
 
 TEST_CASE("training of regression refuses what it cannot train, by name", "[training]") {
   const Model model = random_model(2);
-  const auto &attention = model.attention, &task = model.task;
+  const auto& attention = model.attention;
+  const auto& task = model.task;
   const auto refused = [](const RegressionSetting& setting, const ContextBatches& own = {}) {
     return message_of([&] { RegressionTraining(setting, Softmax<float>{1}, own); });
   };
