@@ -149,7 +149,6 @@ TEST_CASE("sampled gradients have the exact population gradients as their means"
 
 TEST_CASE("threads and interruptions do not change a bit of a regression run", "[training]") {
   const Model model = random_model(2);
-  const auto& attention = model.attention;
   const auto& task = model.task;
   const auto run = [&](simulate::Device device, int threads, int pause) {
     auto own = batches(200, threads);
@@ -194,7 +193,6 @@ TEST_CASE("a fine-tuned temperature lands on the optimal one, and not with the w
 
 TEST_CASE("training of regression refuses what it cannot train, by name", "[training]") {
   const Model model = random_model(2);
-  const auto& attention = model.attention;
   const auto& task = model.task;
   const auto refused = [](const RegressionSetting& setting, const ContextBatches& own = {}) {
     return message_of([&] { RegressionTraining(setting, Softmax<float>{1}, own); });
