@@ -98,8 +98,9 @@ inline constexpr bool holds<std::variant<Own...>, Map> = (std::same_as<Own, Map>
 /// chosen map's, which costs one look into a table per row.
 ///
 ///     const maps::AnyMap<> map = maps::find_map<double>("ssmax");
-///     for (auto& row : rows) weights(map, row.scores, row.weights);
-///     maps::visit("a caller", map, [](const auto& chosen) { ... });  // the map's own type, where a loop is compiled
+///     const std::vector<double> scores{1, 2, 3};
+///     std::vector<double> out(3);
+///     weights(map, scoring::Row<const double>(scores), scoring::Row<double>(out));
 ///
 /// Source    definition.
 /// Shapes    as the chosen map's.
