@@ -72,6 +72,9 @@ inline double real_field(nb::handle record, const char* name) {
   return real_number(library_name(record), name, record.attr(name));
 }
 
+/// A field of a record as a float.
+inline float number_of(nb::handle record, const char* name) { return static_cast<float>(real_field(record, name)); }
+
 /// A field of a record as an integer of a type of C++.
 template <class Integer>
 Integer whole_field(nb::handle record, const char* name) {

@@ -38,8 +38,8 @@ scoring::MatrixView<T> matrix(const Batch<T>& batch, std::size_t index) {
 
 /// Calls `function` with the C++ map, if its attention is fused forward and backward.
 template <class T, class Function>
-void with_fused_map(nb::handle map, const Function& function) {
-  maps::visit("apply::attend", any_map<T>(map), [&]<apply::FusedGradient Map>(const Map& made) { function(made); });
+void with_fused_map(const char* where, nb::handle map, const Function& function) {
+  maps::visit(where, any_map<T>(map), [&]<apply::FusedGradient Map>(const Map& made) { function(made); });
 }
 
 /// Calls `one(map, index)` for every matrix, without the interpreter's lock. Ctrl-C ends it between two matrices.
@@ -63,7 +63,7 @@ void attend(nb::handle given, const nb::object& queries, const nb::object& keys,
   const auto q = batch_of<const T>(queries), k = batch_of<const T>(keys), v = batch_of<const T>(values);
   const auto o = batch_of<T>(out);
   const ArrayParameters parameters = parameters_of(given, q.shape(0));
-  with_fused_map<T>(parameters.prototype(), [&](const auto& made) {
+  with_fused_map<T>("apply::attend", parameters.prototype(), [&](const auto& made) {
     for_each_matrix(made, parameters, q.shape(0), [&](const auto& map, std::size_t i) {
       apply::attend(map, matrix(q, i), matrix(k, i), matrix(v, i), matrix(o, i), options);
     });
@@ -96,7 +96,7 @@ void gradient(nb::handle given, const nb::object& queries, const nb::object& key
     sums.emplace_back(nb::cast<std::string>(name),
                       nb::cast<nb::ndarray<double, nb::ndim<1>, nb::c_contig>>(array).data());
   }
-  with_fused_map<T>(parameters.prototype(), [&](const auto& made) {
+  with_fused_map<T>("apply::attention_gradient", parameters.prototype(), [&](const auto& made) {
     for_each_matrix(made, parameters, q.shape(0), [&](const auto& map, std::size_t i) {
       write_parameters(apply::attention_gradient(map, matrix(q, i), matrix(k, i), matrix(v, i), matrix(g, i),
                                                  {matrix(dq, i), matrix(dk, i), matrix(dv, i)}, options),

@@ -27,6 +27,9 @@ const char* docstring(std::string_view name);
 /// A class of the Python half of the package, as "statistics.Estimate"; imported at its first use.
 nb::object python_class(const char* path);
 
+/// Whether an object is of that class.
+inline bool is(nb::handle object, const char* path) { return nb::isinstance(object, python_class(path)); }
+
 /// An argument that may be a number or an array.
 struct Axis {
   nb::object values;

@@ -29,8 +29,6 @@ using namespace nb::literals;
 using Rows = Eigen::Matrix<D, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Point = classification::Vector<D>;
 
-bool is(nb::handle given, const char* path) { return nb::isinstance(given, python_class(path)); }
-
 /// A kernel of one's own, of which only values are known.
 struct CallableKernel {
   using value_type = D;

@@ -36,7 +36,7 @@ template <class T>
 struct MapOfRows {
   maps::AnyMap<T> map;
   std::shared_ptr<const ArrayParameters> parameters;
-  bool finite_masks;
+  bool hides_finite_masks;
 
   [[nodiscard]] maps::AnyMap<T> at(std::int64_t row) const {
     maps::AnyMap<T> own = map;
@@ -45,7 +45,7 @@ struct MapOfRows {
   }
   [[nodiscard]] scoring::Row<const T> seen(scoring::Row<const T> scores) const {
     thread_local std::vector<T> copy;  // rows are weighed in several threads
-    return seen_by(map, scores, copy, finite_masks);
+    return with_masks(scores, copy, hides_finite_masks);
   }
 };
 
@@ -53,7 +53,8 @@ template <class T>
 RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parameters, bool finite_masks,
                             Operation operation, const std::string& parameter = "") {
   namespace checked = scoring::checked;
-  const MapOfRows<T> m{any_map<T>(parameters->prototype()), parameters, finite_masks};
+  const maps::AnyMap<T> map = any_map<T>(parameters->prototype());
+  const MapOfRows<T> m{map, parameters, finite_masks && counts_keys(map)};
   switch (operation) {
     case Operation::weights:
       return [m](auto i, auto z, auto, auto out) { checked::weights(m.at(i), m.seen(z), out); };

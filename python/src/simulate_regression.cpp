@@ -1,3 +1,4 @@
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -59,15 +60,11 @@ struct SeveralMaps {
   Maps maps;
 };
 
-/// Whether the regression layer simulates a map token by token, as compiled here.
+/// The maps that the regression layer simulates token by token, as compiled here.
 template <class Map>
-inline constexpr bool is_streamed = false;
-template <class T>
-inline constexpr bool is_streamed<scoring::Softmax<T>> = true;
-template <class T>
-inline constexpr bool is_streamed<scoring::ApproximateSoftmax<T>> = true;
-template <class T>
-inline constexpr bool is_streamed<scoring::LinearAttention<T>> = true;
+concept Streamed =
+    std::same_as<Map, scoring::Softmax<double>> || std::same_as<Map, scoring::ApproximateSoftmax<double>> ||
+    std::same_as<Map, scoring::LinearAttention<double>>;
 
 std::vector<maps::AnyMap<double>> any_maps(const Maps& given) {
   std::vector<maps::AnyMap<double>> list;
@@ -78,11 +75,8 @@ std::vector<maps::AnyMap<double>> any_maps(const Maps& given) {
 /// Calls `function` with the list of C++ maps, of the kinds that the regression layer simulates token by token.
 template <class Function>
 auto with_streamed_maps(const char* where, const Maps& given, const Function& function) {
-  return maps::visit_list(
-      where,
-      any_maps(given), [&]<class Map>(const std::vector<Map>& kind) -> simulate::Simulation requires is_streamed<Map> {
-        return function(kind);
-      });
+  return maps::visit_list(where, any_maps(given),
+                          [&]<Streamed Map>(const std::vector<Map>& kind) { return function(kind); });
 }
 
 bool is_double(const std::string& dtype) {

@@ -51,7 +51,10 @@ inline void validate(const CallableMap&) {}
 inline Parameter softmax_map(const char* name = "map") {
   Parameter parameter{name, std::nullopt, nullptr, {}, 3};
   maps::for_each_named_map<double>([&]<class Map>(const maps::NamedMap<Map>& entry) {
-    if constexpr (scoring::SoftmaxLike<Map>) parameter.records.push_back("scoring." + std::string(entry.type));
+    if constexpr (scoring::SoftmaxLike<Map>) {
+      static_assert(sizeof(Map) <= 3 * sizeof(double), "with_softmax_map takes three numbers");
+      parameter.records.push_back("scoring." + std::string(entry.type));
+    }
   });
   parameter.records.push_back("scoring.Elementwise");
   return parameter;

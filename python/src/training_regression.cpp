@@ -10,8 +10,8 @@
 #include "attention_records.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
-#include "map_arguments.hpp"
 #include "sampled_training.hpp"
+#include "scoring_maps.hpp"
 
 INCONTEXT_CHOICE(incontext::training::RegressionParameters, "training", "RegressionParameters")
 INCONTEXT_RECORD(incontext::training::RegressionLayer, "training", "RegressionLayer", attention, inverse_temperature)

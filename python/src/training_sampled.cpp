@@ -14,9 +14,9 @@
 #include "device_records.hpp"
 #include "incontext/training/context_training.hpp"
 #include "incontext/training/needle_training.hpp"
-#include "map_arguments.hpp"
 #include "rooms.hpp"
 #include "sampled_training.hpp"
+#include "scoring_maps.hpp"
 #include "sphere_records.hpp"
 
 INCONTEXT_CHOICE(incontext::simulate::ScoreLaw, "simulate", "ScoreLaw")

@@ -9,8 +9,8 @@
 #include "incontext/training/reasoning_task.hpp"
 #include "incontext/training/sequence_examples.hpp"
 #include "incontext/training/transformer_parts.hpp"
-#include "map_arguments.hpp"
 #include "sampled_training.hpp"
+#include "scoring_maps.hpp"
 
 INCONTEXT_RECORD(incontext::training::ReasoningMeasurement, "training", "ReasoningMeasurement", step, loss, accuracy,
                  held_out_loss, held_out_standard_error, held_out_accuracy, entropy, query_gradient, key_gradient,

@@ -158,6 +158,7 @@ def test_every_trainer_takes_every_map_of_a_row(map, name):
         direction = batch.gradient / (batch.gradient @ batch.gradient) ** 0.5
         step = 1e-4  # in float32; a larger one crosses kinks
         difference = (model.gradient(at + step * direction, 3).loss - model.gradient(at - step * direction, 3).loss) / step / 2
+        assert numpy.isfinite(batch.gradient).all() and batch.gradient.any()
         assert jumps or batch.gradient @ direction == pytest.approx(difference, rel=2e-2, abs=2e-4), type(model).__name__
 
 
