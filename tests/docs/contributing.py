@@ -50,7 +50,7 @@ insert("docs/theory/laws.md", "\n" + theory)
 insert("tests/oracles/generate/laws.py", function + "\n\n", before="GENERATORS = {")
 insert("tests/oracles/generate/laws.py", name, after="GENERATORS = {\n")
 written = json.dumps(json.loads(case) | json.loads("{" + out + "}"))
-insert("tests/oracles/scoring.json", written + ",", after='"cases": [')
+insert("tests/oracles/scoring.json", "\n  " + written + ",", after='"cases": [')
 insert(f"include/incontext/laws/{NAME}.hpp", header)
 lines = (COPY / "include/incontext/laws.hpp").read_text().splitlines()
 included = [line for line in lines if line.startswith("#include")]

@@ -12,12 +12,14 @@ python3 "$here/generate/$script" --kinds "$kinds"
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 kind=${kinds%%,*}
-# The 8th digit of the first number that has one, after the first "out" of the kind.
-awk -v kind="\"kind\": \"$kind\"" 'index($0, kind) { found = 1 } found && /"out"/ { out = 1 }
-  out && !done && match($0, /[0-9]\.[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]/) {
-    digit = substr($0, RSTART + 8, 1)
-    $0 = substr($0, 1, RSTART + 7) (digit + 1) % 10 substr($0, RSTART + 9)
-    done = 1
+# The 8th digit of the first number that has one, in the "out" of the kind's first case that has such a number.
+awk -v kind="\"kind\": \"$kind\"" 'index($0, kind) && !done {
+    out = index($0, "\"out\"")
+    if (match(substr($0, out), /[0-9]\.[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]/)) {
+      at = out + RSTART + 7
+      $0 = substr($0, 1, at - 1) (substr($0, at, 1) + 1) % 10 substr($0, at + 1)
+      done = 1
+    }
   } { print }' "$here/$file" >"$copy/$file"
 if cmp -s "$here/$file" "$copy/$file"; then
   echo "FAILED: no digit was planted"

@@ -138,6 +138,13 @@ def like(computed, reference):
     return computed
 
 
+def file_of(document):
+    """The text of a file: a case per line, its keys in order."""
+    about = "".join(f" {json.dumps(key)}: {json.dumps(value)},\n" for key, value in document.items() if key != "cases")
+    cases = ",\n".join("  " + json.dumps(case, sort_keys=True) for case in document["cases"])
+    return f'{{\n{about} "cases": [\n{cases}\n ]\n}}\n'
+
+
 def run(description, files, generators, digits=None):
     """The command line of a generator; `digits` says of which kinds fewer than 18 digits are meant to agree."""
     parser = argparse.ArgumentParser(description=description.split("\n")[0])
@@ -164,7 +171,7 @@ def run(description, files, generators, digits=None):
             wrong += bad
             print(f"{'DIFFERS' if bad else 'agrees':8} {case['id']}: {mp.nstr(worst, 2)} at {place}", flush=True)
         if arguments.write:
-            path.write_text(json.dumps(document, indent=1) + "\n")
+            path.write_text(file_of(document))
         if not cases:
             sys.exit(f"{path}: no case of {', '.join(kinds)}")
     sys.exit(f"{wrong} cases differ" if wrong else 0)
