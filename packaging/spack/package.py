@@ -37,5 +37,4 @@ class Incontext(CMakePackage):
             self.define("INCONTEXT_BUILD_BENCHMARKS", False),
             self.define("INCONTEXT_CUDA", False),
             self.define("INCONTEXT_MPI", False),
-            self.define("INCONTEXT_TORCH", False),
         ]

@@ -7,7 +7,7 @@
   * A relative link of a page leads to a file or folder of the tree and, after a #, to a heading of that page.
   * Every page of docs/ can be reached from docs/index.md.
   * The tests and pages that a header names are there. The `spec` of a case of the reference values is a section of docs/theory/.
-  * README's first program is that of a consumer project; docs/torch.md's is another's; every program of tests/docs/ and of
+  * README's first program is that of a consumer project; every program of tests/docs/ and of
     examples/first_steps/ and what it prints is quoted by a page; each room has a first program of 15 to 30 lines.
   * The commands of recorded runs name a task and options of incontext train.
 
@@ -102,8 +102,6 @@ def check_programs():
     blocks = re.findall(r"^```cpp\n(.*?)^```$", readme, re.M | re.S)
     if blocks[:1] != [without_first_line("tests/consume/simulate.cpp")]:
         breach("README.md", "its first program is not tests/consume/simulate.cpp")
-    if f"```cpp\n{without_first_line('tests/consume/torch.cpp')}```" not in Path("docs/torch.md").read_text():
-        breach("docs/torch.md", "tests/consume/torch.cpp is not in it")
     pages = [page.read_text() for page in Path("docs").rglob("*.md")]
     for source in sorted([*Path("tests/docs").glob("*.cpp"), *Path("examples/first_steps").glob("*.cpp")]):
         printed = source.with_suffix(".txt")
@@ -111,7 +109,7 @@ def check_programs():
             if not any(block in page for page in pages):
                 breach(name, "no page of docs/ quotes it")
     for room in sorted([*Path("include/incontext").iterdir(), *Path("cuda/incontext").iterdir()]):
-        if room.is_dir() and room.name != "adapters":  # docs/torch.md has its program
+        if room.is_dir():
             first = Path("examples/first_steps", room.name + ".cpp")
             lines = len(first.read_text().splitlines()) if first.exists() else 0
             if not 15 <= lines <= 30:

@@ -22,7 +22,6 @@ ROOMS = {
     "simulate": "core numerics random scoring maps laws regression classification baselines training statistics",
     "apply": "core scoring maps simulate",
     "sampled": "core numerics random scoring maps regression classification training statistics simulate",  # cuda/incontext/training/
-    "adapters": "core scoring",
 }
 OUTSIDE = {
     "core": "",
@@ -40,7 +39,6 @@ OUTSIDE = {
     "simulate": "boost Eigen thrust Random123 cuda cuda_runtime_api omp tbb",
     "apply": "",
     "sampled": "Eigen",
-    "adapters": "torch ATen c10",
 }
 ALONE = {("mpi", "distributed.hpp"), ("sched", "own_processors.hpp")}  # in one header of simulate/engine/
 # What of the standard library allocates or throws.

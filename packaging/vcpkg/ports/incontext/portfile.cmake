@@ -18,7 +18,6 @@ vcpkg_cmake_configure(
         -DINCONTEXT_BUILD_BENCHMARKS=OFF
         -DINCONTEXT_CUDA=OFF
         -DINCONTEXT_MPI=OFF
-        -DINCONTEXT_TORCH=OFF
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/incontext)
