@@ -17,7 +17,6 @@ namespace incontext::apply {
 ///
 /// Source    scoring::weights, row by row; n_i is what SSMax takes as n.
 /// Shapes    (scores: q x n, out: q x n), any strides; out may be scores, or share no element with it.
-/// Units     dimensionless.
 /// Domain    the map's; q, n >= 1.
 /// Limits    n = 1: the map of one score.
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows

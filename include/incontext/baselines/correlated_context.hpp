@@ -25,7 +25,6 @@ namespace incontext::baselines {
 ///
 /// Source    derived: docs/theory/baselines.md#correlated-contexts.
 /// Shapes    (correlations: l x l) -> scalar
-/// Units     dimensionless.
 /// Domain    l >= 1; a symmetric matrix of ones on the diagonal, with entries between -1 and 1.
 /// Limits    the identity: 1 / l. All ones: 1.
 /// Errors    std::invalid_argument for the shape, std::domain_error for entries.
@@ -51,7 +50,6 @@ inline double squared_correlation(const Eigen::MatrixXd& correlations) {
 ///
 /// Source    derived: docs/theory/baselines.md#correlated-contexts; summed as it stands.
 /// Shapes    (examples l, neighbor_correlation r) -> scalar
-/// Units     dimensionless.
 /// Domain    examples >= 1, |neighbor_correlation| <= 1.
 /// Limits    neighbor_correlation = 0: 1 / l. 1: 1. Many examples: (1 + r^2) / (1 - r^2) / l.
 /// Errors    std::invalid_argument for examples, std::domain_error for the correlation.
@@ -114,7 +112,6 @@ struct CorrelatedLayer {
 ///
 /// Source    derived: docs/theory/baselines.md#correlated-contexts.
 /// Shapes    (examples, dimension, squared_correlation T, task) -> gain and risk
-/// Units     as CorrelatedLayer.
 /// Domain    as correlated_layer_risk.
 /// Limits    T = 1 / l: optimal_layers of one layer. task_variance = 0: gain 0.
 /// Errors    as correlated_layer_risk.

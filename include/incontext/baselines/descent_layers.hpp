@@ -61,7 +61,6 @@ struct DescentLayers {
 ///
 /// Source    docs/theory/baselines.md#layers; one-dimensional search by Brent's method.
 /// Shapes    (spectrum, task, layers) -> learning rates: layers, all equal
-/// Units     as DescentLayers.
 /// Domain    task_variance > 0, layers 0 to 64; at least one example; the search is between 0 and twice the best rate
 ///           of one layer, and has one minimum there in every case that was tried.
 /// Limits    one layer: 1 / (1 + (d + 1) / l + sigma^2 / (l psi^2)).
@@ -93,7 +92,6 @@ DescentLayers<T> looped_layers(const WishartSpectrum<T>& spectrum, const TaskVar
 ///
 /// Source    derived: docs/theory/baselines.md#layers.
 /// Shapes    (spectrum, task, layers) -> learning rates: layers
-/// Units     as DescentLayers.
 /// Domain    task_variance > 0, layers 0 to 64; at least one example.
 /// Limits    one layer: 1 / (1 + (d + 1) / l + sigma^2 / (l psi^2)). Many layers: lower_bound tends to the
 ///           Bayes risk; risk does without noise, and need not with noise.
@@ -123,7 +121,6 @@ DescentLayers<T> optimal_layers(const WishartSpectrum<T>& spectrum, const TaskVa
 ///
 /// Source    optimal_layers, for 0, 1, 2, ... layers.
 /// Shapes    (spectrum, task, share) -> count
-/// Units     dimensionless.
 /// Domain    task_variance > 0, share > 0; at least one example.
 /// Limits    65 where 64 layers do not suffice, as without noise and d <= l, where Bayes is 0.
 /// Errors    as optimal_layers, std::domain_error for the share.

@@ -95,13 +95,11 @@ numerics::Matrix<T> drawn_pool(std::int64_t tasks, std::int64_t dimension, const
 ///
 /// Source    TaskPool, exact for each pool; Lu et al., arXiv 2405.11751, have the limit, which is pool_limit.
 /// Shapes    one entry per length
-/// Units     as MeanPoolErrors.
 /// Domain    as TaskPool and drawn_pool; at least 2 pools, lengths >= 1. All lengths, and the same pools of other
 ///           sizes, share their draws.
 /// Limits    k -> infinity: one layer of gradient descent with the best rate, for seen and new tasks.
 /// Errors    std::invalid_argument for sizes, std::domain_error for variances.
 /// Accuracy  the standard errors (tests/baselines/pool_averages.cpp).
-/// Random    as drawn_pool.
 template <Real T>
 std::vector<MeanPoolErrors<T>> mean_pool_errors(std::int64_t dimension, std::int64_t tasks,
                                                 const std::vector<std::int64_t>& lengths, const TaskVariances<T>& task,
@@ -120,7 +118,6 @@ std::vector<MeanPoolErrors<T>> mean_pool_errors(std::int64_t dimension, std::int
 /// Source    Lu et al., arXiv 2405.11751, for endless pretraining; here from the law of Marchenko and Pastur:
 ///           docs/theory/baselines.md#pools-in-the-limit.
 /// Shapes    (dimension, tasks, examples, variances) -> two scalars
-/// Units     as PoolErrors.
 /// Domain    dimension, tasks and examples >= 1; noise_variance >= 0, task_variance > 0.
 /// Limits    tasks -> infinity: both are sigma^2 + psi^2 d q / (1 + q).
 /// Errors    std::invalid_argument for sizes, std::domain_error for variances.
@@ -161,7 +158,6 @@ PoolErrors<T> pool_limit(std::int64_t dimension, std::int64_t tasks, std::int64_
 /// Errors    std::domain_error for share and variances, std::invalid_argument for sizes.
 /// Accuracy  that of the means over pools: the count changes with the seed. That the mean falls with every task is not
 ///           proved (tests/baselines/pool_averages.cpp).
-/// Random    as drawn_pool.
 template <Real T>
 std::int64_t tasks_to_generalize(std::int64_t dimension, std::int64_t examples, const TaskVariances<T>& task,
                                  const T& share, const PoolDraws& draws = {});

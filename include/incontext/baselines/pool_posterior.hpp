@@ -108,7 +108,6 @@ T two_task_pool_risk(std::int64_t examples, std::int64_t dimension, const TaskVa
 ///
 /// Source    derived: docs/theory/baselines.md#two-tasks.
 /// Shapes    (examples, dimension, task) -> scalar
-/// Units     dimensionless.
 /// Domain    as two_task_pool_risk.
 /// Limits    no examples or task_variance = 0: 1/2. Many examples: 1.
 /// Errors    as two_task_pool_risk.

@@ -192,8 +192,6 @@ class OnePassSgd {
 };
 
 /// A learning rate and the error that it leads to.
-///
-/// Units     as OnePassSgd.
 template <Real T>
 struct LearningRateChoice {
   T learning_rate, risk;
@@ -207,7 +205,6 @@ struct LearningRateChoice {
 /// Source    search: the least of 61 rates in geometric progression, from a tenth of the greedy one over the steps to
 ///           the largest stable one, then Brent's method between its neighbors.
 /// Shapes    (sgd, steps) -> learning rate and risk
-/// Units     as OnePassSgd.
 /// Domain    steps >= 1.
 /// Limits    one step: greedy_rate of the layer of zeros.
 /// Errors    std::invalid_argument for steps.

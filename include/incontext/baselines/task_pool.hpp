@@ -40,7 +40,6 @@ struct TaskMoments {
 /// Source    the layer and its features: Lu et al., arXiv 2405.11751; the moments derived for every l:
 ///           docs/theory/baselines.md#pools.
 /// Shapes    tasks: k x d, a task per row.
-/// Units     as TaskMoments.
 /// Domain    k >= 1, d >= 1, finite tasks, noise_variance >= 0, examples >= 1.
 /// Errors    std::invalid_argument for shapes, std::domain_error for values.
 /// Accuracy  1e-13 of an error made of them (tests/baselines/task_pool.cpp).
@@ -51,7 +50,6 @@ TaskMoments<T> pool_moments(const numerics::Matrix<T>& tasks, const T& noise_var
 ///
 /// Source    docs/theory/baselines.md#pools.
 /// Shapes    (task_covariance W: d x d, input_covariance Sigma: d x d)
-/// Units     as TaskMoments.
 /// Domain    symmetric covariances, noise_variance >= 0, examples >= 1.
 /// Errors    std::invalid_argument for shapes, std::domain_error for values.
 /// Accuracy  1e-13 of an error made of them (tests/baselines/task_pool.cpp).

@@ -44,8 +44,6 @@ struct Advice {
 inline constexpr double largest_possible_error = 0.25;
 
 /// Rows that differ more in their width have no common inverse temperature for the entropy that a rule could find.
-///
-/// Units     as width_difference.
 inline constexpr double largest_width_difference = 0.3;
 
 namespace detail {

@@ -23,7 +23,6 @@ namespace incontext::calibration {
 /// whole batch, at most one row in 33, are left out.
 ///
 /// Source    batch means: Conway 1963; doubling: docs/theory/calibration.md#batch-means.
-/// Units     as RowStatistics.
 /// Limits    fewer than two batches: standard error NaN.
 /// Accuracy  tests/calibration/batch_means.cpp.
 class BatchMeans {

@@ -73,7 +73,6 @@ inline constexpr double least_score_stddev = 1e-7;
 /// The p-value combines five tests by Bonferroni's bound: of skewness, kurtosis, entropy, IPR and largest weight.
 ///
 /// Source    derived: docs/theory/calibration.md#verdict.
-/// Units     as HeadCalibration.
 /// Domain    a head from measure_heads.
 /// Limits    scores that do not vary, or by less than least_score_stddev: score_stddev = 0, phase even, not judged.
 /// Errors    numerics::QuadratureError.
@@ -147,7 +146,6 @@ inline void judge_heads(std::vector<HeadCalibration>& heads, double level = 1e-3
 ///
 /// Source    as calibrate_head.
 /// Shapes    measurements: m heads -> m conclusions in the same order
-/// Units     as HeadCalibration.
 /// Domain    heads from measure_heads; threads = 0: as many as the machine has. poll is called by every thread before
 ///           each head, and what it throws ends the calibration.
 /// Errors    as calibrate_head and judge_heads; both errors name the layer and the head.

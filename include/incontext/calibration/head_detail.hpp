@@ -45,8 +45,6 @@ struct DetailOptions {
 };
 
 /// One head in detail. Of a head whose scores do not vary, only `lengths` is filled.
-///
-/// Units     as its parts.
 struct HeadDetail {
   HeadCalibration head;
   HeadMeasurement measured;  ///< with the needle
@@ -167,7 +165,6 @@ inline std::vector<TriedPlan> tried_plans(std::span<const ScoreArray> one, const
 ///
 /// Source    derived: docs/theory/calibration.md#verdict, #held-out-check and #holding-a-quantity.
 /// Shapes    prompts: the whole arrays that the head was measured in
-/// Units     as HeadDetail.
 /// Domain    a head from calibrate_heads; the options of its measurement; factors ascending from 1, two or more.
 /// Limits    scores that do not vary, or by less than least_score_stddev: only `lengths`.
 /// Errors    as measure_heads and the parts; std::domain_error for a gap that is not positive; std::invalid_argument

@@ -28,7 +28,6 @@ struct HeadLimits {
 ///
 /// Source    freezing_ratio, longest_frozen_length, distinguishing_length, laws::needle_weight and
 ///           laws::softmax_critical_length.
-/// Units     as HeadLimits.
 /// Domain    score_stddev > 0, trained_length >= 2, gap finite.
 /// Errors    as those functions.
 /// Accuracy  as those functions: tests/calibration/head_detail.cpp.

@@ -77,7 +77,6 @@ struct MeasurementOptions {
 /// Source    derived: docs/theory/calibration.md#batch-means.
 /// Shapes    of each prompt: layers x heads x queries x keys -> layers * heads measurements, the heads of a layer side
 ///           by side
-/// Units     as RowStatistics.
 /// Domain    scores at most 1e10, or masked as keep_visible describes; two keys or more; queries <= keys where causal.
 /// Errors    std::invalid_argument for shapes and for prompts that differ in layers or heads; std::domain_error for a
 ///           score that is NaN, +infinity or above 1e10, or that may be a score or a mask (keep_visible), for a row

@@ -47,7 +47,6 @@ struct HeadSummary {
 /// \f[ \max_q \left| \frac{\bar q}{q_{\mathrm{theory}}} - 1 \right| \f]
 ///
 /// Source    derived: docs/theory/calibration.md#verdict.
-/// Units     dimensionless.
 /// Domain    a head from calibrate_head.
 /// Limits    scores that do not vary: 0 up to rounding.
 /// Accuracy  2 eps: tests/calibration/head_summary.cpp.
@@ -62,7 +61,6 @@ inline double worst_deviation(const HeadCalibration& head) {
 /// Puts the conclusions about a head into one line.
 ///
 /// Source    derived: docs/theory/calibration.md#verdict.
-/// Units     as HeadSummary.
 /// Domain    a head from calibrate_heads.
 /// Accuracy  copies, and one over the IPR: tests/calibration/head_summary.cpp.
 inline HeadSummary summary_of(const HeadCalibration& head) {
@@ -143,7 +141,6 @@ struct PhaseCount {
 ///
 /// Source    elementary.
 /// Shapes    m heads -> 3 phases: even, self-averaging, frozen
-/// Units     as PhaseCount.
 /// Domain    heads from calibrate_heads.
 /// Limits    no head of a phase: medians NaN.
 /// Accuracy  exact: tests/calibration/head_summary.cpp.

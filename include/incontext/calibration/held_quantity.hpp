@@ -52,7 +52,6 @@ struct HeldTemperature {
 ///     E \frac{e^{\beta g}}{e^{\beta g} + Z_{n - 1}(\beta \sigma)} \f]
 ///
 /// Source    laws/gaussian_row.hpp, gaussian_maximum.hpp, gaussian_needle.hpp.
-/// Units     as HeldTemperature.
 /// Domain    row_length >= 2 and whole, inverse_temperature >= 0, scores in their domain.
 /// Limits    inverse_temperature = 0: log n, 1/n, 1/n.
 /// Errors    std::domain_error, numerics::QuadratureError as the laws.

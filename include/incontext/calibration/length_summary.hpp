@@ -49,7 +49,6 @@ struct LengthSummary {
 /// v is the variance of a row's n scores, kappa their excess kurtosis.
 ///
 /// Source    derived: the variance of a sample's variance, and the standard deviation as the root of the variance.
-/// Units     dimensionless.
 /// Domain    a bucket from measure_heads whose scores vary.
 /// Limits    rows of one law: 0, to the error of the estimate.
 /// Accuracy  as row_statistics: tests/calibration/advice.cpp.

@@ -30,8 +30,6 @@ namespace incontext::calibration {
 ///
 /// It has two errors: that of the entropy H in nats, which is the relative error of e^H, a number of keys, and the
 /// relative error of the largest weight.
-///
-/// Units     dimensionless.
 struct LongerRowRule {
   std::string name;
   LongerRowLaw law;
@@ -63,8 +61,6 @@ struct TriedTemperature {
 };
 
 /// Predictions of a head's longer half of rows from its shorter rows, and its longer rows themselves.
-///
-/// Units     as its parts.
 struct LongerRows {
   std::vector<LongerRowRule> rules = {};  ///< empty where the rows are too few
   std::size_t best = 0;                   ///< the rule that the first half of the groups chooses

@@ -188,7 +188,6 @@ T deepseek_inverse_temperature(const T& factor, const T& mscale) {
 /// \f[ \beta = (0.1 \ln s + 1)^2 \f]
 ///
 /// Source    arXiv 2309.00071 eq. 22, which has sqrt(1/t) = 0.1 ln(s) + 1 for the softmax of q.k / (t sqrt d).
-/// Units     dimensionless.
 /// Domain    factor >= 1.
 /// Limits    factor = 1: 1.
 /// Errors    std::invalid_argument for factor below 1; std::domain_error if it is not finite.

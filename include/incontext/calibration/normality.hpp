@@ -28,7 +28,6 @@ struct NormalityTest {
 /// Rows of one prompt share their keys: the test then is about the law given these keys.
 ///
 /// Source    derived: docs/theory/calibration.md#normality; Jarque and Bera 1980; Bonferroni.
-/// Units     as NormalityTest.
 /// Domain    at least two batches.
 /// Limits    rows of two or three scores: every excess kurtosis is exactly 0, and only the skewness is tested.
 /// Errors    a p-value of NaN where no row varies.

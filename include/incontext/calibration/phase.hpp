@@ -19,7 +19,6 @@ namespace incontext::calibration {
 /// \f[ \theta = \frac{x}{\sqrt{2 \log n}} \f]
 ///
 /// Source    the random energy model's transition: docs/theory/laws.md#normal-scores.
-/// Units     dimensionless.
 /// Domain    row_length > 1, score_stddev >= 0.
 /// Limits    score_stddev = 0: 0.
 /// Errors    std::domain_error for row_length or score_stddev outside the domain.

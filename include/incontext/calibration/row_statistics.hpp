@@ -45,7 +45,6 @@ struct RowStatistics : std::array<double, row_statistic_count> {
 
 /// The octave of a row length: o for 2^(o-1) < n <= 2^o.
 ///
-/// Units     dimensionless.
 /// Domain    row_length >= 1.
 inline int octave_of(std::int64_t row_length) {
   int octave = 0;

@@ -94,7 +94,6 @@ inline regression::MomentRatioEstimate<double> moment_ratio_of_head(const ScoreA
 ///     \mathrm{se}^2 = q^2 \Bigl(\frac{\mathrm{se}_1^2}{r_1^2} + \frac{\mathrm{se}_2^2}{r_2^2}\Bigr) \f]
 ///
 /// Source    arXiv 2511.01292 eq. (20); the error of a quotient of independent samples to first order.
-/// Units     as ShiftedTemperature.
 /// Domain    estimates from moment_ratio_of_head.
 /// Limits    the same sample twice: quotient 1.
 /// Accuracy  4 eps: tests/calibration/shifted_temperature.cpp.

@@ -69,7 +69,6 @@ inline scoring::SSMax<double> nearest_ssmax(const std::vector<std::int64_t>& len
 /// \f[ \beta = \frac{1}{\min(\sigma, 1)} \f]
 ///
 /// Source    arXiv 2310.12956 eq. 2 with tau = 1; rows are taken as long, so that sigma is the deviation of each.
-/// Units     dimensionless.
 /// Domain    score_stddev > 0.
 /// Limits    score_stddev >= 1: 1.
 /// Accuracy  1 eps: tests/calibration/temperature_rules.cpp.
@@ -152,7 +151,6 @@ inline TemperatureRule exact_rule(Held held, const HeadScores<double>& scores, c
 ///
 /// Source    derived: docs/theory/calibration.md#holding-a-quantity; each rule's source is with its function.
 /// Shapes    lengths: m, the shortest first -> 8 or 9 rules with m values each
-/// Units     as TemperatureRule.
 /// Domain    lengths >= 2, ascending; scores in their domain.
 /// Errors    std::domain_error, numerics::QuadratureError.
 /// Accuracy  as holding_temperature and the laws: tests/calibration/temperature_rules.cpp.

@@ -40,8 +40,6 @@ struct Estimated {
 };
 
 /// How a query's kernel is shared among the cells, one number per class.
-///
-/// Units     dimensionless.
 struct CellRatios {
   std::vector<Estimated> volume;            ///< share of the sphere
   std::vector<Estimated> density;           ///< P_c / vol_c: mean kernel in the cell over that on the sphere
@@ -64,7 +62,6 @@ struct CellRatios {
 ///           method. A class that received no draw about the query has density 0 with the error of one draw. That error
 ///           is not normal: the truth is beyond 14 of them with probability 1 in 10^6.
 /// Shapes    (prototypes: k x d, query: d) -> k each
-/// Units     dimensionless.
 /// Domain    k >= 1, d >= 2, points of the unit sphere, 0 <= kappa <= 1e8, draws >= 16 k.
 /// Limits    kappa = 0: weights 1/k, without error; kappa -> infinity: all weight in the query's own cell.
 /// Errors    std::invalid_argument for shapes and counts, std::domain_error for values, TooFewDraws where a cell

@@ -68,7 +68,6 @@ struct Prediction {
 ///
 /// Source    arXiv 2510.10425, Section 4.
 /// Shapes    (logits: k, logit_derivative Z: k x d) -> as Prediction
-/// Units     as Prediction.
 /// Errors    none: NaN for NaN.
 /// Accuracy  that of scoring::Softmax.
 template <Real T>

@@ -165,8 +165,6 @@ ContextWeights<T> centered(ContextWeights<T> weights, std::int64_t classes) {
 }
 
 /// The concentration and gain of the step that given weights approximate.
-///
-/// Units     as in the constructions.
 template <Real T>
 struct EffectiveStep {
   T kappa;
@@ -202,8 +200,6 @@ EffectiveStep<T> effective_step(const ContextAttention<T>& attention, const T& s
 }
 
 /// The distance of two classifiers at one query.
-///
-/// Units     dimensionless.
 template <Real T>
 struct Alignment {
   T prediction_distance;   ///< |p - p'|
@@ -217,7 +213,6 @@ struct Alignment {
 ///
 /// Source    arXiv 2510.10425, Section 4.
 /// Shapes    (k, k x d each)
-/// Units     as Alignment.
 /// Limits    equal predictions: 0, 1, 0. A class of sensitivity 0 has no cosine: NaN.
 /// Errors    std::invalid_argument for shapes.
 /// Accuracy  16 eps (tests/classification/context_constructions.cpp).

@@ -19,8 +19,6 @@
 namespace incontext::classification {
 
 /// How much larger the kernel's mean is on the query's side of the boundary than on the other side.
-///
-/// Units     dimensionless.
 template <Real T>
 struct HemisphereContrast {
   T relative;                     ///< Delta = B / A: the difference of the two means over their sum

@@ -17,8 +17,6 @@ namespace incontext::classification {
 
 /// Moments of 1/Z~ over contexts, Z~ = sum_j e^(kappa (u_j.x - 1)) (+ 1 if the query is a key), and the inverse
 /// participation ratio of the context's weights. The context-adaptive step has the effective learning rate n c / Z~.
-///
-/// Units     dimensionless.
 template <Real T>
 struct InversePartitionFunction {
   T mean;           ///< E 1/Z~
@@ -35,7 +33,6 @@ struct InversePartitionFunction {
 ///     \varphi(t) = E\, e^{-t e^{\kappa(u\cdot x - 1)}} \f]
 ///
 /// Source    derived: docs/theory/classification.md#inverse-partition-function; q = 1 if the query is a key.
-/// Units     dimensionless.
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q), its square, 0, n/(n + q)^2; n = 1 without the query: e^kappa A_d(kappa) and IPR 1.
 ///           Without the query and for small n, rare contexts with no point near the query dominate the mean, and a

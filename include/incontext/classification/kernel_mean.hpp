@@ -34,7 +34,6 @@ T log_kernel_mean(std::int64_t dimension, const T& kappa);
 /// \f[ A_d(\kappa) = E\, e^{\kappa u\cdot x} = {}_0F_1(; d/2; \kappa^2/4) \f]
 ///
 /// Source    derived: docs/theory/classification.md#kernel-mean.
-/// Units     dimensionless.
 /// Domain    as log_kernel_mean.
 /// Limits    kappa = 0: 1; infinity where the value exceeds the range of T.
 /// Errors    as log_kernel_mean.
@@ -54,7 +53,6 @@ T kernel_mean(std::int64_t dimension, const T& kappa) {
 /// Source    Mardia & Jupp, Directional Statistics, A.5; the continued fraction is evaluated backward from Amos' upper
 ///           bound, whose error at order m is below (m + 1) / max(m, kappa)^2; each step multiplies the error by less
 ///           than rho^2.
-/// Units     dimensionless.
 /// Domain    as log_kernel_mean, dimension <= 1e15; odd in kappa.
 /// Limits    kappa -> 0: kappa/d; kappa -> infinity: 1.
 /// Errors    as log_kernel_mean.

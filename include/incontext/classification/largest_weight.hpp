@@ -22,7 +22,6 @@ namespace incontext::classification {
 ///     \varphi_w(t) = E[e^{-t w'}; w' \le w] \f]
 ///
 /// Source    derived: docs/theory/classification.md#largest-weight; q = 1 if the query is a key.
-/// Units     dimensionless.
 /// Domain    2 <= dimension <= 1e6, 0 <= kappa <= 1e5 (1e4 if the query is not a key), context_length >= 1.
 /// Limits    kappa = 0: 1/(n + q); n = 1 without the query: 1; kappa -> infinity without the query: 1.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa; numerics::QuadratureError.

@@ -38,7 +38,6 @@ struct LongContext {
 ///     const auto limit = classification::long_context(/*dimension=*/3, /*kappa=*/4.0, /*context_length=*/100);
 ///
 /// Source    derived: docs/theory/classification.md#long-contexts; delta method.
-/// Units     as LongContext.
 /// Domain    dimension >= 2, kappa >= 0, context_length >= 1, r_3 finite; accurate for v/n << 1.
 /// Limits    n -> infinity: n times the IPR -> 1 + v, which is the number of points over the effective number of keys.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.

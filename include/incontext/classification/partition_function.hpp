@@ -50,7 +50,6 @@ T log_kernel_second_moment_ratio(std::int64_t dimension, const T& kappa);
 /// \f[ CV(Z) = \frac{\sqrt{v/n}}{1 + [q]\, e^{\kappa} / (n A_d(\kappa))} \f]
 ///
 /// Source    derived: docs/theory/classification.md#partition-function; [q] = 1 if the query is a key.
-/// Units     dimensionless.
 /// Domain    as log_kernel_mean, context_length >= 1.
 /// Limits    kappa = 0: 0; context_length -> infinity: sqrt(v/n).
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.

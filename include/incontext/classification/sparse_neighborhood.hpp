@@ -21,8 +21,6 @@
 namespace incontext::classification {
 
 /// Moments of the weights of attention over a Poisson neighborhood.
-///
-/// Units     dimensionless.
 template <Real T>
 struct SparseNeighborhood {
   T self_weight;  ///< J = E 1/(1 + Z~): the mean weight of the query among keys that include it

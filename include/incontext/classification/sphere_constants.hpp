@@ -11,8 +11,6 @@
 namespace incontext::classification {
 
 /// Constants of the cosine t = u.x between a uniform point of the unit sphere and a fixed one.
-///
-/// Units     dimensionless.
 template <Real T>
 struct SphereConstants {
   T density;        ///< R_d: the density of t is R_d (1 - t^2)^((d-3)/2)
@@ -27,7 +25,6 @@ struct SphereConstants {
 ///     c_d = \frac{2^{(d-1)/2} R_d}{d-1} \f]
 ///
 /// Source    derived: docs/theory/classification.md#cosine.
-/// Units     dimensionless.
 /// Domain    dimension >= 2.
 /// Limits    dimension -> infinity: R_d -> sqrt(d / (2 pi)); c_d is infinity where it exceeds the range of T, log c_d
 ///           is not.

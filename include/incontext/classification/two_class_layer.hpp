@@ -69,7 +69,6 @@ T mean_squared_contrast(std::int64_t dimension, const T& kappa) {
 ///
 /// Source    derived: docs/theory/classification.md#boundary-layer and #mean-squared-contrast; the noise ratio is below
 ///           1 for narrow kernels in two dimensions only. The variance is exact at any n.
-/// Units     as TwoClassLayer.
 /// Domain    dimension >= 2, 1e-150 <= kappa <= 1e12, context_length even; the errors and gains need sqrt(d/n) << 1.
 /// Limits    kappa -> 0: noise ratio 1; kappa -> infinity: noise ratio ~ kappa^((d-3)/4), E Delta^2 -> 1; infinity or 0
 ///           where the value is outside the range of T.

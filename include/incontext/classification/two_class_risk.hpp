@@ -43,7 +43,6 @@ T linear_cross_entropy(std::int64_t dimension, std::int64_t context_length, cons
 ///     \Phi\left(-\frac{m_d s \sqrt n}{\sqrt{1/d - m_d^2 s^2}}\right) d\alpha \f]
 ///
 /// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
-/// Units     dimensionless.
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length -> infinity: 1 - (d - 1)/sqrt(2 pi n d).
 /// Errors    std::invalid_argument for dimension or context_length outside the domain.
@@ -58,7 +57,6 @@ T linear_accuracy(std::int64_t dimension, std::int64_t context_length);
 /// \f[ 1 - \int_0^{\pi/2} 2 R_d \cos^{d-2}\alpha\; \Phi\left(-\sqrt{n}\, B/\sqrt{A_2 - A^2 - B^2}\right) d\alpha \f]
 ///
 /// Source    derived: docs/theory/classification.md#risk; Gaussian context noise with the exact mean and variance.
-/// Units     dimensionless.
 /// Domain    dimension >= 2, kappa > 0, context_length even.
 /// Limits    kappa -> 0: linear_accuracy.
 /// Errors    std::invalid_argument for counts, std::domain_error for kappa.
@@ -83,7 +81,6 @@ struct BestRate {
 /// \f[ \eta^* = \pi \sqrt{n d/3},\qquad \mathrm{CE}^* = \frac{\pi (d-1)}{2\sqrt{3 n d}} \f]
 ///
 /// Source    derived: docs/theory/classification.md#boundary-layer; exact in the layer.
-/// Units     as BestRate.
 /// Domain    dimension >= 2, context_length even.
 /// Errors    std::invalid_argument for dimension or context_length outside the domain.
 /// Accuracy  16 eps; as an approximation of best_linear_rate 3% (rate) and 5% for n >= 10 d:
@@ -104,7 +101,6 @@ BestRate<T> best_linear_rate_leading(std::int64_t dimension, std::int64_t contex
 ///
 /// Source    derived: docs/theory/classification.md#risk; the loss is convex in the learning rate. Its stationary point
 ///           is bracketed about best_linear_rate_leading and found by the method of Alefeld, Potra and Shi.
-/// Units     as BestRate.
 /// Domain    dimension >= 2, context_length even.
 /// Limits    context_length >> dimension: best_linear_rate_leading.
 /// Errors    std::invalid_argument for dimension or context_length outside the domain; numerics::ConvergenceError

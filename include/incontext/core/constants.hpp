@@ -15,7 +15,6 @@ namespace incontext::math {
 /// Constants of the built-in types. nvcc takes the functions of std::numeric_limits for host-only functions; their
 /// values as static members can be used on a device.
 ///
-/// Units     dimensionless.
 /// Runs on   host and device
 template <std::floating_point T>
 struct Constants {
@@ -28,7 +27,6 @@ struct Constants {
 
 /// Positive infinity.
 ///
-/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T infinity() {
@@ -41,7 +39,6 @@ INCONTEXT_HD T infinity() {
 
 /// Quiet NaN.
 ///
-/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T not_a_number() {
@@ -54,7 +51,6 @@ INCONTEXT_HD T not_a_number() {
 
 /// The distance from 1 to the next larger number.
 ///
-/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T epsilon() {
@@ -67,7 +63,6 @@ INCONTEXT_HD T epsilon() {
 
 /// The smallest positive number that has all digits.
 ///
-/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T smallest() {
@@ -80,7 +75,6 @@ INCONTEXT_HD T smallest() {
 
 /// Half the circumference of a unit circle.
 ///
-/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T pi() {
@@ -96,7 +90,6 @@ INCONTEXT_HD T pi() {
 
 /// An integer as a real number. It is converted by way of double, which is exact below 2^53 and all that Real promises.
 ///
-/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T from_count(std::ptrdiff_t count) {

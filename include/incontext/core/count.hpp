@@ -13,7 +13,6 @@ namespace incontext {
 
 /// A count: it is constructed from an integer of any type or from a value that converts to T, and converts to T.
 ///
-/// Units     dimensionless.
 /// Accuracy  exact, except that an integer that T cannot represent is rounded once: tests/core/count.cpp.
 /// Runs on   host and device
 template <Real T>

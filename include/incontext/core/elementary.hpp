@@ -15,7 +15,6 @@ namespace incontext::elementary {
 /// \f[ -2\log x = f q(f) - 2 e \log 2,\quad x = 2^e (1+f),\ f \in [\sqrt{1/2}-1, \sqrt 2-1] \f]
 ///
 /// Source    derived: docs/theory/statistics.md#elementary-functions; relative fit error 1.7e-7.
-/// Units     dimensionless.
 /// Domain    normal x > 0; anything else gives an unspecified number.
 /// Limits    -0 at 1, where it changes sign.
 /// Accuracy  3e-7 relative (tests/core/elementary.cpp).
@@ -63,7 +62,6 @@ INCONTEXT_HD inline Number log_of_doubles(const Number& x) {
 /// \f[ \log x = e \log 2 + 2s + s^3 R(s^2),\quad s = f/(2+f),\ x = 2^e (1+f) \f]
 ///
 /// Source    derived: docs/theory/statistics.md#elementary-functions.
-/// Units     dimensionless.
 /// Domain    normal x > 0; anything else gives an unspecified number.
 /// Accuracy  4e-16 relative (tests/core/elementary.cpp).
 /// Runs on   host and device
@@ -74,7 +72,6 @@ INCONTEXT_HD inline double log(double x) { return detail::log_of_doubles<double,
 /// \f[ e^x = 2^k (1 + r + r^2 q(r)),\quad k = \mathrm{round}(x / \log 2),\ |r| \le \log(2)/2 \f]
 ///
 /// Source    derived: docs/theory/statistics.md#elementary-functions; relative fit error 4.5e-9.
-/// Units     dimensionless.
 /// Domain    x <= 88, meant for the non-positive arguments of a shifted softmax.
 /// Limits    0 for x < -87.6832, -infinity included; NaN gives NaN.
 /// Accuracy  9e-8 relative for x >= -87.33 (tests/core/elementary.cpp).
@@ -96,7 +93,6 @@ INCONTEXT_HD inline float exp(float x) {
 /// The exponential function in double; the relative error of the fit is 5e-18.
 ///
 /// Source    derived: docs/theory/statistics.md#elementary-functions.
-/// Units     dimensionless.
 /// Domain    x <= 709, meant for the non-positive arguments of a shifted softmax.
 /// Limits    0 for x < -708.743, -infinity included; NaN gives NaN.
 /// Accuracy  2e-16 relative for x >= -708.39 (tests/core/elementary.cpp).

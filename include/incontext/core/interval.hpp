@@ -6,7 +6,6 @@ namespace incontext {
 
 /// The numbers from lower to upper, both included.
 ///
-/// Units     as the numbers.
 /// Limits    contains() is false for NaN, and if an end is NaN.
 template <class T>
 struct Interval {

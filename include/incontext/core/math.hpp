@@ -35,7 +35,6 @@ concept HasPow = requires(const T& x, const T& y) {
 
 /// \f$ \log(1 + x) \f$, with a small relative error near x = 0 too.
 ///
-/// Units     dimensionless.
 /// Limits    x = -1: -infinity; NaN for a type without log1p.
 /// Errors    NaN for x < -1.
 /// Accuracy  that of the type's own log1p; without one, 4 eps (tests/core/math.cpp).
@@ -56,7 +55,6 @@ INCONTEXT_HD T log_one_plus(const T& x) {
 
 /// \f$ e^x - 1 \f$, with a small relative error near x = 0 too.
 ///
-/// Units     dimensionless.
 /// Limits    x -> -infinity: -1.
 /// Accuracy  that of the type's own expm1; without one, 8 eps (tests/core/math.cpp).
 /// Runs on   host and device
@@ -76,7 +74,6 @@ INCONTEXT_HD T exp_minus_one(const T& x) {
 
 /// \f$ x^y \f$ for x > 0.
 ///
-/// Units     dimensionless.
 /// Accuracy  that of the type's own pow; without one, 4 eps (1 + |y log x|) (tests/core/math.cpp).
 /// Runs on   host and device
 template <Real T>
@@ -128,7 +125,6 @@ INCONTEXT_HD T minus_log_one_plus(const T& x) {
 
 /// \f$ (1 + x) \log(1 + x) - x \ge 0 \f$, which has a zero of second order at x = 0.
 ///
-/// Units     dimensionless.
 /// Limits    x = -1: 1.
 /// Accuracy  16 eps relative (tests/core/math.cpp).
 /// Runs on   host and device
@@ -144,7 +140,6 @@ INCONTEXT_HD T relative_entropy_term(const T& x) {
 ///
 /// \f[ P(g > x) = \frac12 \mathrm{erfc}(x / \sqrt 2) \f]
 ///
-/// Units     dimensionless.
 /// Limits    x -> -infinity: 1; x -> infinity: 0.
 /// Accuracy  8 eps (1 + x^2) relative (tests/core/math.cpp).
 /// Runs on   host and device

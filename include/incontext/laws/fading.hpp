@@ -13,8 +13,6 @@
 namespace incontext::laws {
 
 /// Weights of a row with one score above n - 1 equal ones.
-///
-/// Units     dimensionless.
 template <Real T>
 struct TwoLevelWeights {
   T high;        ///< weight of the one score

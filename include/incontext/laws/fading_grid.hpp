@@ -61,7 +61,6 @@ T grid_threshold(const Count<T>& row_length, const T& inverse_temperature) {
 /// \f[ a_{\max} = \frac{1}{1 + e^{-\beta (z_{\max} - z_*)}} = \frac{1}{1 + e^{\log S - \beta z_{\max}}} \f]
 ///
 /// Source    derived: docs/theory/laws.md#grid; arXiv 2501.19399, Fig. 3.
-/// Units     dimensionless.
 /// Domain    as grid_log_sum; z_max finite, not necessarily above the grid.
 /// Limits    z_max = z_*: 1/2.
 /// Errors    std::domain_error for row_length, inverse_temperature or z_max outside the domain.

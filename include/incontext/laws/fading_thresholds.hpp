@@ -95,7 +95,6 @@ T ssmax_critical_gap(const T& scale) {
 /// The distance to the limit falls like n^-|s g - 1|.
 ///
 /// Source    derived: docs/theory/laws.md#thresholds.
-/// Units     dimensionless.
 /// Domain    scale > 0, gap finite.
 /// Errors    std::domain_error for scale or gap outside the domain.
 /// Accuracy  exact for the rounded product s g: tests/laws/fading_thresholds.cpp.
@@ -184,7 +183,6 @@ struct CompetitorLevel {
 /// exponent 1 gives the gap 1/s.
 ///
 /// Source    derived: docs/theory/laws.md#thresholds; compare arXiv 2605.12697.
-/// Units     dimensionless.
 /// Domain    scale > 0, at least one level, finite gaps >= 0 and exponents.
 /// Limits    no gap below g, exponent 1 at g: 1 - s g.
 /// Errors    std::invalid_argument for no level, std::domain_error for scale or a field of a level outside the domain.

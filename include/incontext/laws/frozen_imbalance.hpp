@@ -13,8 +13,6 @@ namespace incontext::laws {
 
 /// A layer whose rows are deep in the frozen regime: row_length = n tokens of dimension = d independent standard normal
 /// components, with scores of standard deviation score_stddev = x after multiplication by the inverse temperature.
-///
-/// Units     dimensionless.
 template <Real T = double>
 struct FrozenLayer {
   Count<T> row_length;
@@ -37,7 +35,6 @@ struct FrozenLayer {
 ///
 /// Source    derived: docs/theory/laws.md#frozen-imbalance; two tokens have all the weight, and
 ///           P(R <= r) = E min(1, (r / (x kappa |N|))^m), where the 1 can be left out if R_q << x kappa.
-/// Units     dimensionless.
 /// Domain    row_length >= 2, score_stddev > h, dimension >= 1, 0 < share < 1.
 /// Limits    x -> infinity: log R_q / x -> log(q) / h.
 /// Errors    std::domain_error for share or a field of layer outside the domain.

@@ -22,7 +22,6 @@ namespace incontext::laws {
 /// \f[ x_c = \sqrt{2 \log n} \f]
 ///
 /// Source    Derrida 1981.
-/// Units     dimensionless.
 /// Domain    row_length >= 1.
 /// Limits    row_length = 1: 0.
 /// Errors    std::domain_error for row_length outside the domain.
@@ -101,7 +100,6 @@ T quenched_entropy(const Count<T>& row_length, const T& score_stddev) {
 /// \f[ Y_2 \approx \frac{e^{x^2}}{n} \f]
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics.
-/// Units     dimensionless.
 /// Domain    row_length >= 1, score_stddev >= 0; meaningful for theta < 1/sqrt(3).
 /// Limits    score_stddev = 0: 1/n.
 /// Errors    std::domain_error for row_length or score_stddev outside the domain; infinity on overflow.
@@ -116,8 +114,6 @@ T annealed_ipr(const Count<T>& row_length, const T& score_stddev) {
 }
 
 /// The powers of n with which the quantities of a row at theta = x / x_c fall: quantity = n^-power.
-///
-/// Units     dimensionless.
 template <Real T>
 struct GaussianPowers {
   T mean_ipr;         ///< of E Y_2, which rare rows dominate for 1/sqrt(3) < theta < 1
@@ -166,7 +162,6 @@ struct FrozenRow {
 ///     E \log Z \approx x b + \frac{\log\Gamma(1 - m) + \gamma (1 - m)}{m},\quad Y_2 \approx 1 - m \f]
 ///
 /// Source    derived: docs/theory/laws.md#asymptotics; gamma is Euler's constant.
-/// Units     as FrozenRow.
 /// Domain    row_length >= 2, score_stddev > h.
 /// Limits    score_stddev -> infinity: E log Z / x -> b + gamma / h.
 /// Errors    std::domain_error for row_length or score_stddev outside the domain.

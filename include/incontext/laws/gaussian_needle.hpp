@@ -81,7 +81,6 @@ numerics::Quadrature<T> needle_on_lattice(const T& noise_count, const T& noise_s
 /// equal integral is taken, that for 1 / Z^2, on a lattice.
 ///
 /// Source    derived: docs/theory/laws.md#needle.
-/// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, 0 <= noise_stddev <= 1e11, gap finite.
 /// Limits    noise_stddev = 0: 1 / (1 + N e^(-beta m)). Never below 1 / (1 + N e^(x^2/2 - beta m)) (Jensen).
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; numerics::QuadratureError.
@@ -110,7 +109,6 @@ numerics::Quadrature<T> needle_weight(const Count<T>& noise_count, const T& nois
 /// It is integrated as needle_weight is.
 ///
 /// Source    derived: docs/theory/laws.md#needle.
-/// Units     dimensionless.
 /// Domain    as needle_weight.
 /// Limits    beta m -> infinity: N e^(x^2/2 - beta m).
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; numerics::QuadratureError.
@@ -154,7 +152,6 @@ struct RandomNeedle {
 ///     const double weight = laws::random_needle_weight(needle).value;
 ///
 /// Source    derived: docs/theory/laws.md#needle.
-/// Units     dimensionless.
 /// Domain    as RandomNeedle.
 /// Limits    gap_stddev = 0: needle_weight; a needle with the noise's own law: 1 / (N + 1).
 /// Errors    std::domain_error for a field of needle outside the domain; numerics::QuadratureError.
@@ -184,7 +181,6 @@ numerics::Quadrature<T> random_needle_weight(const RandomNeedle<T>& needle) {
 /// \f[ \frac{1}{1 + N e^{x^2/2 - \beta m}} \f]
 ///
 /// Source    derived: docs/theory/laws.md#needle; the weight is convex in Z, and E Z_N = N e^(x^2/2).
-/// Units     dimensionless.
 /// Domain    as needle_weight.
 /// Limits    noise_stddev = 0: the weight itself.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain.
@@ -204,7 +200,6 @@ T needle_weight_annealed(const Count<T>& noise_count, const T& noise_stddev, con
 /// \f[ N e^{x^2/2 - \beta m} \f]
 ///
 /// Source    derived: docs/theory/laws.md#needle; E Z_N e^(-beta m).
-/// Units     dimensionless.
 /// Domain    as needle_weight; an upper bound everywhere.
 /// Limits    beta m -> infinity: noise_weight.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain.

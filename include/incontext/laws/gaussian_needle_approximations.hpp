@@ -52,7 +52,6 @@ T needle_weight_quenched(const T& log_partition, const T& gap) {
 /// \f[ p + p (1 - p)^2 \frac{e^{x^2} - 1}{N},\qquad p = \frac{1}{1 + N e^{x^2/2 - \beta m}} \f]
 ///
 /// Source    derived: docs/theory/laws.md#needle-approximations.
-/// Units     dimensionless.
 /// Domain    as needle_weight; meaningful for theta < 1/2.
 /// Limits    noise_stddev = 0: exact.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; the result may exceed 1 in
@@ -72,7 +71,6 @@ T needle_weight_second_order(const Count<T>& noise_count, const T& noise_stddev,
 ///     \sigma^2 = \log\Bigl(1 + \frac{e^{x^2} - 1}{N}\Bigr),\quad \mu = \log N + \frac{x^2 - \sigma^2}{2} \f]
 ///
 /// Source    derived: docs/theory/laws.md#needle-approximations; Fenton 1960.
-/// Units     dimensionless.
 /// Domain    as needle_weight; noise_stddev below 18, where e^(x^2) overflows float at 9.
 /// Limits    N = 1 or noise_stddev = 0: exact.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; numerics::QuadratureError.
@@ -99,7 +97,6 @@ numerics::Quadrature<T> needle_weight_log_normal(const Count<T>& noise_count, co
 /// m_* = h / x is the index of frozen_row(N, x) and b its quantile; F_1(s) = e^(s - e^s).
 ///
 /// Source    derived: docs/theory/laws.md#needle-approximations.
-/// Units     dimensionless.
 /// Domain    as frozen_row.
 /// Limits    noise_stddev -> infinity at fixed m: Phi(m / sqrt(v))^N up to the law of extremes.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain; numerics::QuadratureError.
@@ -125,7 +122,6 @@ numerics::Quadrature<T> needle_weight_stable(const Count<T>& noise_count, const 
 /// \f[ \Phi\Bigl(\frac{m}{\sqrt v}\Bigr)^N = \Phi\Bigl(\frac{\beta m}{x}\Bigr)^N \f]
 ///
 /// Source    derived: docs/theory/laws.md#needle-approximations.
-/// Units     dimensionless.
 /// Domain    as needle_weight, noise_stddev > 0.
 /// Limits    noise_stddev -> infinity at fixed m / sqrt(v): exact.
 /// Errors    std::domain_error for noise_count, noise_stddev or gap outside the domain.

@@ -90,7 +90,6 @@ T query_imbalance(const GradientSizes<T>& sizes, const Count<T>& key_dimension) 
 /// \f[ R \approx x \sqrt{\frac{1 + d q}{x^2 + d q}},\qquad q = \frac{e^{x^2}}{n} \f]
 ///
 /// Source    derived: docs/theory/laws.md#sizes-of-gradients; Y_2 replaced by its annealed value, leading order in d q.
-/// Units     dimensionless.
 /// Domain    row_length >= 1, score_stddev >= 0, dimension >= 1.
 /// Limits    score_stddev = 0: 0; score_stddev -> infinity: score_stddev, which is not the imbalance.
 /// Errors    std::domain_error for row_length, score_stddev or dimension outside the domain.

@@ -73,7 +73,6 @@ numerics::Quadrature<T> needle_cross_entropy(const Law& competitors, const Count
 /// bounded_log_slope; unbounded normal competitors give a constant, m/v in the limit and at once for equal variances.
 ///
 /// Source    derived: docs/theory/laws.md#needle-cross-entropy; Brent's minimization of a convex function.
-/// Units     as NeedleOptimum.
 /// Domain    as needle_cross_entropy; the least over the inverse temperatures that it accepts.
 /// Limits    needle.mean at most the competitors': 0. stddev = 0 at or above an upper edge: infinity, and nothing is
 ///           left to be learnt (two values and a mean at the edge itself: the cross entropy keeps E log(1 + K)).

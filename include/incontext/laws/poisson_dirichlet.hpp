@@ -21,7 +21,6 @@ namespace incontext::laws {
 /// \f[ E \sum_j a_j^k = \frac{\Gamma(k - m)}{\Gamma(k) \Gamma(1 - m)} \f]
 ///
 /// Source    Derrida 1981; derived: docs/theory/laws.md#poisson-dirichlet. k = 2: 1 - m.
-/// Units     dimensionless.
 /// Domain    0 < index < 1, power > index.
 /// Limits    power = 1: 1.
 /// Errors    std::domain_error for index or power outside the domain.
@@ -63,7 +62,6 @@ T poisson_dirichlet_entropy(const T& index) {
 ///     \varphi_m(t) = e^{-t} + t^m \gamma(1 - m, t) \f]
 ///
 /// Source    Pitman & Yor 1997; derived: docs/theory/laws.md#poisson-dirichlet; evaluated with t = e^u.
-/// Units     dimensionless.
 /// Domain    0 < index < 1.
 /// Limits    index -> 0: 1; index -> 1: 0.
 /// Errors    std::domain_error for index outside the domain; numerics::QuadratureError.

@@ -20,7 +20,6 @@ enum class NoisePhase { self_averaging, frozen };
 /// The phase of competitors with normal scores, y = s^2 v log n: frozen from y = 2 on.
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; x / x_c = sqrt(y / 2).
-/// Units     dimensionless.
 /// Domain    noise >= 0.
 /// Errors    std::domain_error for noise outside the domain.
 /// Accuracy  exact.
@@ -35,7 +34,6 @@ NoisePhase noise_phase(const T& noise) {
 /// \f[ s m_c = a_c(y) = 1 + \frac y2\ (y < 2),\qquad \sqrt{2 y}\ (y \ge 2),\qquad y = s^2 v \log n \f]
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; (leading order of log Z) / log n.
-/// Units     dimensionless.
 /// Domain    noise = y >= 0.
 /// Limits    y = 0: 1, the law of equal competitors; continuous with its derivative at y = 2.
 /// Errors    std::domain_error for noise outside the domain.

@@ -89,7 +89,6 @@ struct RetrievalThreshold {
 ///     \beta_c \Lambda'(\beta_c) - \Lambda(\beta_c) = L = \log n \f]
 ///
 /// Source    derived: docs/theory/laws.md#retrieval; root by Boost.Math's TOMS 748.
-/// Units     as RetrievalThreshold.
 /// Domain    row_length > 1, inverse_temperature > 0.
 /// Limits    NormalLaw: ssmax_gaussian_threshold (retrieval.hpp). Law with an upper edge: ssmax_bounded_threshold.
 /// Errors    std::domain_error for row_length or inverse_temperature outside the domain.

@@ -75,7 +75,6 @@ T simplex_disagreement(const Map& map, std::int64_t tokens, const T& disagreemen
 ///
 /// Source    simplex_disagreement.
 /// Shapes    (map, tokens, disagreement, residual, layers) -> layers + 1
-/// Units     dimensionless.
 /// Domain    as simplex_disagreement; 0 <= layers <= 1e6.
 /// Errors    as simplex_disagreement; std::invalid_argument for layers.
 /// Accuracy  as simplex_disagreement for one layer; errors of later layers add up.

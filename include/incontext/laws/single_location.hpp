@@ -67,7 +67,6 @@ SingleLocationError<scoring::Value<Map>> single_location_error(const Map& map, s
 /// Source    derived: docs/theory/laws.md#single-location-regression. It is 1 - random_needle_weight of a needle with
 ///           gap nu^2 and both standard deviations nu, without that difference.
 /// Shapes    (row_length n, separation nu) -> scalar
-/// Units     as single_location_error.
 /// Domain    as single_location_error.
 /// Limits    separation = 0: 1 - 1 / n. It turns from 1 to 0 where nu passes sqrt(2 log n).
 /// Errors    as single_location_error.
@@ -91,7 +90,6 @@ T single_location_bayes_error(std::int64_t row_length, const T& separation) {
 ///
 /// Source    derived: docs/theory/laws.md#single-location-regression.
 /// Shapes    (row_length n, separation nu) -> scalar
-/// Units     as single_location_error.
 /// Domain    row_length >= 1; separation finite.
 /// Limits    separation = 0: 1. row_length = 1: 1 / (1 + nu^2).
 /// Errors    std::invalid_argument for row_length, std::domain_error for separation.
@@ -107,7 +105,6 @@ T single_location_linear_error(std::int64_t row_length, const T& separation) {
 ///
 /// Source    derived: docs/theory/laws.md#single-location-regression.
 /// Shapes    (row_length n, separation nu) -> scalar
-/// Units     as single_location_error.
 /// Domain    row_length >= 1; separation finite.
 /// Limits    separation -> 0: 1 - 1 / n, equal weights. row_length = 1: 0.
 /// Errors    std::invalid_argument for row_length, std::domain_error for separation.

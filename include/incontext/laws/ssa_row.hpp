@@ -194,7 +194,6 @@ SsaRow<T> ssa_row(const scoring::SSA<T>& map, const Count<T>& row_length, const 
 /// \f[ \int ds\, F_1(s + \phi(m))\, \psi(s)^N \approx \frac{w(m)}{w(m) + N E w},\qquad \phi = \log w \f]
 ///
 /// Source    derived: docs/theory/laws.md#needle.
-/// Units     dimensionless.
 /// Domain    as ssa_row; noise_count >= 1 and whole, score finite.
 /// Limits    variance = 0: w(m) / (w(m) + N).
 /// Errors    std::domain_error for noise_count, variance, map or score outside the domain; numerics::QuadratureError.

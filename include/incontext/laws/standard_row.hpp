@@ -19,8 +19,6 @@
 namespace incontext::laws {
 
 /// Moments of a row of weights p of independent standard normal scores g, proportional to w = e^phi(g).
-///
-/// Units     dimensionless.
 template <Real T>
 struct StandardRow {
   T ipr;                ///< E sum p^2
@@ -32,8 +30,6 @@ struct StandardRow {
 };
 
 /// The same moments in a row with one more token of a given weight, over the normal scores alone.
-///
-/// Units     dimensionless.
 template <Real T>
 struct NeedleRow {
   T ipr, mean_score, mean_square_score;

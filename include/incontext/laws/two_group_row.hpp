@@ -42,8 +42,6 @@ struct GroupShare {
 };
 
 /// Both groups of a row.
-///
-/// Units     as GroupShare.
 template <Real T>
 struct TwoGroupRow {
   std::array<GroupShare<T>, 2> groups;
@@ -65,7 +63,6 @@ struct TwoGroupRow {
 /// twice: a group of lower scores has a share e^-gap of the weight, but e^-2gap of the squared gradient.
 ///
 /// Source    derived: docs/theory/laws.md#two-groups; what arXiv 2310.12956, Fig. 3 measures in a trained model.
-/// Units     as GroupShare.
 /// Domain    counts >= 1 and whole, 0 <= score_stddev <= 1e15 and, beyond 60, at most twice that of the other group;
 ///           shifts finite.
 /// Limits    one law for both: GaussianRow's values, divided as the counts are; squared_gradient sums to

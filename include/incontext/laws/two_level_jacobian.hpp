@@ -27,7 +27,6 @@ struct TwoLevelJacobian {
 /// lambda_1 and lambda_2 are the eigenvalues of P other than 0; p = weight and n = row_length.
 ///
 /// Source    derived: docs/theory/laws.md#two-level-jacobian.
-/// Units     as TwoLevelJacobian.
 /// Domain    row_length >= 2, 0 <= weight <= 1.
 /// Limits    weight = 1/n: |P|_2 = 1/n = e^-H; weight -> 1: all vanish, linearly in 1 - p.
 /// Errors    std::domain_error for row_length or weight outside the domain.

@@ -28,7 +28,6 @@ namespace incontext::laws {
 ///     \psi(s) = \frac{E_1(e^s) - E_1(e^{s + w})}{w},\quad w = \beta (z_+ - z_-),\ x_m = \beta (m - z_-) \f]
 ///
 /// Source    derived: docs/theory/laws.md#needle, with the uniform law's psi.
-/// Units     dimensionless.
 /// Domain    noise_count >= 1 and whole, span >= 0, gap finite.
 /// Limits    span = 0: 1 / (1 + N e^(-gap)). Never below 1 / (1 + N (e^w - 1) / w e^(-gap)) (Jensen).
 /// Errors    std::domain_error for noise_count, span or gap outside the domain; numerics::QuadratureError.
@@ -42,7 +41,6 @@ numerics::Quadrature<T> uniform_needle_weight(const Count<T>& noise_count, const
 /// \f[ 1 - E \frac{e^{\beta m}}{e^{\beta m} + Z_N} = \int dy\, e^{y - e^y}\, (1 - \psi(y - x_m)^N) \f]
 ///
 /// Source    derived: docs/theory/laws.md#needle, with the uniform law's psi.
-/// Units     dimensionless.
 /// Domain    as uniform_needle_weight.
 /// Limits    gap -> infinity: N (e^w - 1) / w e^(-gap).
 /// Errors    std::domain_error for noise_count, span or gap outside the domain; numerics::QuadratureError.

@@ -103,7 +103,6 @@ inline constexpr bool holds<std::variant<Own...>, Map> = (std::same_as<Own, Map>
 ///     weights(map, scoring::Row<const double>(scores), scoring::Row<double>(out));
 ///
 /// Source    definition.
-/// Shapes    as the chosen map's.
 /// Errors    MapTypeError from log_weights, which LogScoring finds for every AnyMap, if the chosen map's weights can be
 ///           negative; std::invalid_argument from derivative for a parameter that the map does not have.
 /// Accuracy  the bits of the chosen map: tests/maps/any_map.cpp.

@@ -17,8 +17,6 @@
 namespace incontext::numerics {
 
 /// A numerical integral and an estimate of its error.
-///
-/// Units     as the integral.
 template <Real T>
 struct Quadrature {
   T value;
@@ -54,8 +52,6 @@ class QuadratureError : public std::runtime_error {
 };
 
 /// Relative error estimate that every integral of the laws must reach: eps^(16/25), 9.6e-11 in double.
-///
-/// Units     dimensionless.
 template <Real T>
 T quadrature_tolerance() {
   using std::exp;

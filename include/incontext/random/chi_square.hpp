@@ -23,7 +23,6 @@ namespace incontext::random {
 ///
 /// Source    Marsaglia and Tsang 2000; derivation: docs/theory/statistics.md#chi-square.
 /// Shapes    out: W numbers, Lanes<double, W> or a plain array.
-/// Units     dimensionless.
 /// Domain    degrees_of_freedom >= 1 (not checked here; below, NaN).
 /// Limits    95 in 100 attempts are accepted at 2 degrees of freedom, 98 at 4, 99.9 at 99; degrees of freedom to 1e9.
 /// Accuracy  moments and Kolmogorov-Smirnov distance in tests/random/chi_square.cpp.

@@ -11,7 +11,6 @@ namespace incontext::random {
 /// \f[ u = \mathrm{fl}(2k + 1)\, 2^{-31},\quad k \text{ of 30 bits} \f]
 ///
 /// Source    derived: docs/theory/statistics.md#uniforms; 31 bits, because AVX2 converts signed integers only.
-/// Units     dimensionless.
 /// Domain    every word; bits 0 and 31 do not matter.
 /// Limits    smallest 2^-31; largest exactly 1 (rounding of the 32 largest k); 0 never.
 /// Accuracy  mean and variance of U(0,1) to 2^-24 (tests/random/uniform.cpp).
@@ -24,7 +23,6 @@ INCONTEXT_HD inline float uniform_open_closed(std::uint32_t word) {
 /// A uniform number in the open interval (0, 1) from two words: \f$ (k + 1/2)\, 2^{-52} \f$, k of 52 bits.
 ///
 /// Source    derived: docs/theory/statistics.md#uniforms; made exactly, from the mantissa of a number in [1, 2).
-/// Units     dimensionless.
 /// Domain    every pair of words.
 /// Limits    smallest 2^-53, largest 1 - 2^-53; 0 and 1 never.
 /// Accuracy  exact (tests/random/uniform.cpp).
@@ -38,7 +36,6 @@ INCONTEXT_HD inline double uniform_open(std::uint32_t high, std::uint32_t low) {
 /// A uniform number in the open interval (0, 1) from one word: \f$ (k + 1/2)\, 2^{-23} \f$, k of 23 bits.
 ///
 /// Source    derived: docs/theory/statistics.md#uniforms; made exactly, from the mantissa of a number in [1, 2).
-/// Units     dimensionless.
 /// Domain    every word.
 /// Limits    smallest 2^-24, largest 1 - 2^-24; 0 and 1 never.
 /// Accuracy  exact (tests/random/uniform.cpp).

@@ -36,7 +36,6 @@ struct WishartStreams {
 /// Source    Bartlett 1933; Odell and Feiveson 1966; derivation: docs/theory/statistics.md#wishart.
 /// Shapes    factor: entry (i, j) of lane at factor[(i d + j) stride + lane], j <= i; the entries above the diagonal
 ///           are not written.
-/// Units     dimensionless.
 /// Domain    as WishartLaw (not checked here).
 /// Accuracy  first two moments of B B^T (Lemma G.1 of arXiv 2511.01292) in tests/random/wishart.cpp.
 /// Random    normals below the diagonal, row by row; chi-squares of the diagonal, 2^16 blocks per entry.

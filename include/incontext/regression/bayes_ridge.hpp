@@ -31,7 +31,6 @@ struct RidgePosterior {
 ///
 /// Source    arXiv 2511.01292 eqs. (11), (23)-(32); computed as docs/theory/regression.md#bayes-ridge.
 /// Shapes    (inputs: l x d, labels: l, task_mean: d, task_covariance: d x d) -> mean: d, covariance: d x d
-/// Units     as RidgePosterior.
 /// Domain    l >= 2, any d (l < d too); task_covariance positive definite; noise_variance >= 0.
 /// Limits    noise_variance = 0: the mean is the interpolant nearest to task_mean in the norm of the prior, and the
 ///           covariance that of the prior given the directions that the context spans. noise_variance -> infinity: the

@@ -90,7 +90,6 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 ///
 /// Source    derived: docs/theory/regression.md#bayes-risk; root by Boost.Math's TOMS 748.
 /// Shapes    (task: d, context_length l) -> three scalars
-/// Units     as BayesRiskEquivalent.
 /// Domain    l >= 2; float, double, long double and Boost.Multiprecision numbers.
 /// Limits    no noise: kappa = 0 for d <= n, else the root of sum e / (e + kappa) = n. Isotropic task:
 ///           bayes_risk_isotropic_limit. l -> infinity: sigma^2.

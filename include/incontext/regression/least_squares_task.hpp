@@ -30,7 +30,6 @@ struct LeastSquaresTask {
 ///
 /// Source    Householder QR with column pivoting on centered columns of unit norm.
 /// Shapes    (inputs: n x d, labels: n, column_names: d or none) -> slope: d
-/// Units     as LeastSquaresTask.
 /// Domain    as require_regressable; labels finite.
 /// Limits    labels linear in the inputs: residual_variance 0 up to rounding.
 /// Errors    as require_regressable; std::invalid_argument for the number of labels.

@@ -56,7 +56,6 @@ struct SelfInColumn {
 ///
 /// Source    arXiv 2511.01292 eq. (20), Appendix J; jackknife: docs/theory/regression.md#moment-ratio-from-scores.
 /// Shapes    (scores: queries x keys, self_scores: queries) -> estimate
-/// Units     as MomentRatioEstimate.
 /// Domain    at least 2 queries that see themselves and another key; finite scores or -inf; mean self-score more than
 ///           two of its standard errors above 0.
 /// Limits    the same score everywhere: ratio that score, both errors 0.
@@ -237,7 +236,6 @@ struct MomentRatio {
 ///
 /// Source    arXiv 2511.01292 eqs. (20)-(22), (130)-(138); inputs taken about their mean.
 /// Shapes    (attention: d, task: d) -> three scalars
-/// Units     as MomentRatio.
 /// Domain    tr(M Sigma) > 0.
 /// Limits    the isotropic family: r = m a.
 /// Errors    std::domain_error if the mean self-score tr(M Sigma) is not positive: the heuristic has no meaning there.

@@ -47,7 +47,6 @@ Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t contex
 ///
 /// Source    arXiv 2511.01292 eqs. (57)-(64), with the stacked inputs of all prompts.
 /// Shapes    (inputs: one row per input, N x d; task_mean: d; task_covariance: d x d) -> attention: d
-/// Units     as pretrained_attention.
 /// Domain    N > d, no constant and no collinear column; task_covariance positive definite; noise_variance >= 0.
 /// Limits    N -> infinity: pretrained_attention of the law of the inputs.
 /// Errors    std::invalid_argument for shapes and too few rows, std::domain_error for values; columns by number.

@@ -223,7 +223,6 @@ SoftmaxOptimum<T> ssa_optimal_base_isotropic(const IsotropicAttention<T>& attent
 ///
 /// Source    derived: docs/theory/regression.md#softmax-optima.
 /// Shapes    scalars
-/// Units     dimensionless.
 /// Domain    as softmax_error_isotropic, base > 0.
 /// Limits    m v <= 0: 1, the exponent with the flattest weights.
 /// Errors    as softmax_error_isotropic; std::domain_error for the base.

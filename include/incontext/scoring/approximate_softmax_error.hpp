@@ -39,7 +39,6 @@ INCONTEXT_HD bool is_far(const T& c) {
 ///
 /// Source    derived: docs/theory/scoring.md#error-of-approximate-softmax. The mean of e^c - 1 - c is m - 1.
 /// Shapes    (scores: n, out: n), out may be scores; masked scores are -infinity, with error 0.
-/// Units     dimensionless.
 /// Limits    equal scores: 0; n = 1: 0.
 /// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature <= 0.
 /// Accuracy  32 eps (c_i^2 + mean c^2) / n for rows with |c| <= 1; 32 eps (1 + |c_i|) otherwise:
@@ -73,7 +72,6 @@ INCONTEXT_HD void approximate_softmax_error(const ApproximateSoftmax<T>& map, Ro
 ///
 /// Source    derived: docs/theory/scoring.md#error-of-approximate-softmax.
 /// Shapes    (scores: n, out: n), out may be scores; masked scores are -infinity, with error 0.
-/// Units     dimensionless.
 /// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature <= 0.
 /// Accuracy  8 eps (c_i^2 + s^2) / n: tests/scoring/approximate_softmax_error_50digits.cpp.
 /// Runs on   host and device

@@ -18,7 +18,6 @@ namespace incontext::scoring {
 /// \f[ n^2\, E e_i^2 = n Y_2 - 1 - v + 2 v Y_2 - \frac{v}{n} \f]
 ///
 /// Source    derived: docs/theory/scoring.md#expected-error; Stein's lemma for the cross term.
-/// Units     dimensionless.
 /// Domain    n >= 1, v >= 0, 1/n <= ipr <= 1.
 /// Limits    n = 1: 0; n -> infinity: e^v - 1 - v.
 /// Errors    NaN outside the domain of n and v.
@@ -36,7 +35,6 @@ INCONTEXT_HD T approximate_softmax_expected_squared_error(std::ptrdiff_t count, 
 /// \f[ e^v - 1 - v = \frac{v^2}{2} + O(v^3) \f]
 ///
 /// Source    derived: docs/theory/scoring.md#expected-error; n Y_2 -> e^v.
-/// Units     dimensionless.
 /// Domain    v >= 0.
 /// Limits    v = 0: 0.
 /// Errors    NaN outside the domain.
@@ -80,7 +78,6 @@ INCONTEXT_HD T outer_root(const T& level, const T& start) {
 /// c_1 < 0 < c_2 are the roots of e^(c - v/2) = 1 + c, between which the error is negative; sigma^2 = v.
 ///
 /// Source    derived: docs/theory/scoring.md#expected-error.
-/// Units     dimensionless.
 /// Domain    v >= 0.
 /// Limits    v -> 0: 2 phi(1) v = 0.48394 v.
 /// Errors    NaN outside the domain.
@@ -111,7 +108,6 @@ INCONTEXT_HD T approximate_softmax_expected_absolute_error_limit(const T& varian
 /// \f[ P(a_i < 0) = \Phi\Bigl( -\frac{1}{\sqrt{v (1 - 1/n)}} \Bigr) \f]
 ///
 /// Source    derived: docs/theory/scoring.md#expected-error.
-/// Units     dimensionless.
 /// Domain    n >= 1, v >= 0.
 /// Limits    v = 0 or n = 1: 0; v -> infinity: 1/2.
 /// Errors    NaN outside the domain.

@@ -40,7 +40,6 @@ Entmax(T) -> Entmax<T>;
 /// Sparsemax, the Euclidean projection of the scores onto the simplex: alpha-entmax with alpha = 2.
 ///
 /// Source    Martins & Astudillo 2016.
-/// Units     as Entmax.
 /// Domain    as Entmax.
 /// Limits    as Entmax.
 /// Errors    as Entmax.

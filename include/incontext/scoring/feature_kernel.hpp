@@ -78,7 +78,6 @@ struct ComponentKernel {
 ///
 /// Source    arXiv 2006.16236.
 /// Shapes    (query: d, key: d) -> scalar
-/// Units     dimensionless.
 /// Domain    everywhere; positive.
 /// Runs on   host and device
 template <Real T = double>

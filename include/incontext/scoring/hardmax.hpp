@@ -17,7 +17,6 @@ namespace incontext::scoring {
 /// \f[ a_i = \frac{1\{z_i = \max z\}}{\#\{j : z_j = \max z\}} \f]
 ///
 /// Source    limit of softmax for temperature -> 0 and of SSMax for n -> infinity; ties shared.
-/// Units     dimensionless.
 /// Domain    any row with a visible score; masked scores are -infinity.
 /// Limits    n = 1: (1). Invariant under z -> c z + d, c > 0.
 /// Errors    a row of NaN if no score is visible, or one is NaN or +infinity.

@@ -26,7 +26,6 @@ namespace incontext::scoring {
 /// \f[ \max_i p_i (1 - p_i) \le \|P\|_2 \le \min\{ \max_i p_i,\; 2 \max_i p_i (1 - p_i),\; 1/2 \} \f]
 ///
 /// Source    derived: docs/theory/scoring.md#jacobian-norms.
-/// Units     dimensionless.
 /// Limits    one-hot p: all 0; uniform p: 1 - 1/n, sqrt(n-1)/n, 2 (n-1)/n^2, and ||P||_2 = 1/n.
 /// Runs on   host and device
 template <Real T>
@@ -144,7 +143,6 @@ INCONTEXT_HD T lipschitz_constant(const ApproximateSoftmax<T>& map, std::ptrdiff
 /// Lipschitz constant of sparsemax: 1, because sparsemax is a projection.
 ///
 /// Source    Martins & Astudillo 2016.
-/// Units     dimensionless.
 /// Runs on   host and device
 template <Real T>
 INCONTEXT_HD T lipschitz_constant(const Sparsemax<T>&) {

@@ -20,7 +20,6 @@ namespace incontext::scoring {
 ///     \ell = \min(\min z, 0), \; h = \max(\max z, 0) \f]
 ///
 /// Source    arXiv 2502.18277, without the 1e-10 some code adds to the denominator.
-/// Units     dimensionless.
 /// Domain    any row with a visible score; masked scores are -infinity, with weight and derivative 0; 0 <= a_i <= p_i.
 /// Limits    z = 0: zero weights, no derivative (NaN). Kinks where a score crosses the smallest, the largest or 0;
 ///           there the first smallest and largest score carry the derivative.

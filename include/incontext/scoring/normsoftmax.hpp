@@ -44,7 +44,6 @@ NormSoftmax(T, ScoreScale) -> NormSoftmax<T>;
 /// \f[ a_{ij} = \frac{e^{z_{ij}/D}}{\sum_{j'} e^{z_{ij'}/D}}, \qquad D = \min(\sigma(z_{11}, \ldots, z_{qn}), \tau) \f]
 ///
 /// Source    arXiv 2310.12956, text below eq. 2; NormSoftmax has the rest.
-/// Units     as NormSoftmax.
 /// Domain    as NormSoftmax.
 /// Limits    as NormSoftmax; a row without a visible score is NaN and does not affect the others.
 /// Errors    as NormSoftmax, for the whole matrix.

@@ -72,7 +72,6 @@ INCONTEXT_HD NormSoftmaxDivisor<T> normsoftmax_divisor(const NormSoftmax<T>& map
 /// scores, the sharper the weights, and the supremum is 1.
 ///
 /// Source    derived: docs/theory/scoring.md#normsoftmax.
-/// Units     dimensionless.
 /// Domain    n >= 1.
 /// Limits    n = 1: 1; population: smallest at n = 7, 0.744; n -> infinity: 1.
 /// Errors    NaN outside the domain.

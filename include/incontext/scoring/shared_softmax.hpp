@@ -36,7 +36,6 @@ concept SharedSoftmax =
 ///
 /// Source    weights of softmax_of.hpp.
 /// Shapes    (scores: n, out: n)
-/// Units     dimensionless.
 /// Limits    n = 1: (1).
 /// Errors    NaN row, as weights.
 /// Accuracy  the bits of weights: tests/apply/host_gpu/apply.cpp.

@@ -103,7 +103,6 @@ INCONTEXT_HD auto read(const Map& map, Row<const Value<Map>> scores) {
 ///
 /// Source    arXiv 2310.12956 eq. 1; arXiv 2501.19399; arXiv 2508.14685 eq. 5.
 /// Shapes    (scores: n, out: n)
-/// Units     dimensionless.
 /// Limits    n = 1: (1).
 /// Errors    NaN row, see the top of this file.
 /// Accuracy  4 eps (1 + |log(a_i / a_r)|) relative, for any n: tests/scoring/accuracy_50digits.cpp, long rows in

@@ -26,8 +26,6 @@ struct Effect {
 };
 
 /// A theory is not called right by a measurement that could not tell it from one that is wrong by half of its value.
-///
-/// Units     as Effect.
 inline constexpr double coarsest_resolution = 0.5;
 
 /// The effect that is seen in an agreement when deviations are rejected with a false-alarm rate of `level`.
@@ -44,7 +42,6 @@ inline constexpr double coarsest_resolution = 0.5;
 ///
 /// Source    Bloom, Evaluation Review 19 (1995) 547 for the minimum detectable effect; derived:
 ///           docs/theory/statistics.md#effect.
-/// Units     as Effect.
 /// Domain    0 < level < 1.
 /// Limits    two values: one degree of freedom, so that the resolution is hundreds of standard errors.
 /// Errors    std::domain_error for level outside the domain.

@@ -37,7 +37,6 @@ inline bool same_bits(const Moments& a, const Moments& b) {
 /// \f[ \delta = m_b - m_a,\quad m = m_a + \delta n_b/n,\quad Q = Q_a + Q_b + \delta^2 n_a n_b/n \f]
 ///
 /// Source    Chan, Golub, LeVeque 1983; derivation: docs/theory/statistics.md#moments.
-/// Units     as Moments.
 /// Limits    an empty side returns the other, bit by bit.
 /// Accuracy  after 4e4 merges: mean to 32 of the root mean square, sum of squares to 32 + (root mean square / standard
 ///           deviation) of itself (tests/statistics/moments_50digits.cpp).
@@ -73,7 +72,6 @@ INCONTEXT_HD void fold_ways(const Add& add) {
 /// The sum of one way: of term(values[way]), term(values[way + 16]), ...
 ///
 /// Shapes    values: count numbers, contiguous; 0 <= way < moment_ways.
-/// Units     as the terms.
 /// Runs on   host and device
 template <class T, class Term>
 INCONTEXT_HD double sum_of_way(const T* values, std::int64_t count, int way, const Term& term) {
@@ -108,7 +106,6 @@ struct SerialWays {
 ///
 /// Source    derived: docs/theory/statistics.md#moments.
 /// Shapes    values: count numbers, contiguous; ways.sum(values, count, term) as that of SerialWays.
-/// Units     as the values.
 /// Limits    no finite value: count 0.
 /// Accuracy  b = count/16 + 8: mean to b of the root mean square, sum of squares to b of itself, plus the square of the
 ///           mean's error in standard deviations (tests/statistics/moments_50digits.cpp).

@@ -12,7 +12,6 @@ namespace incontext::statistics {
 
 /// A node of the infinite binary tree over parts 0, 1, 2, ...: the moments of the 2^level parts from `first` on.
 ///
-/// Units     as Moments.
 /// Domain    level 0 to 62; first >= 0, a multiple of 2^level.
 struct MomentsNode {
   std::int64_t first = 0;
@@ -32,7 +31,6 @@ struct MomentsNode {
 ///     for (const auto& node : later.nodes()) all.push(node);   // all has now the bits of one tree
 ///
 /// Source    pairwise summation as a binary counter, merge() at every node: docs/theory/statistics.md#chunks.
-/// Units     as Moments.
 /// Limits    nothing pushed: empty Moments.
 /// Errors    push of a node: std::invalid_argument if it does not begin at end() or is no node of the tree.
 /// Accuracy  bit-identical to the same tree built level by level, in one piece or in many

@@ -58,7 +58,6 @@ struct AffineRisks {
 /// After one example the best guess is y_1 (x x_1 + 1) / (x_1^2 + 1).
 ///
 /// Source    arXiv 2508.14685, Sec. 3 and eq. 2; derived: docs/theory/training.md#affine-task.
-/// Units     as AffineRisks.
 /// Domain    standard deviations >= 0.
 /// Limits    input_stddev = 1: one example leaves sigma_F^2, whatever the law of x_1.
 /// Errors    std::domain_error for a standard deviation outside the domain.

@@ -132,7 +132,6 @@ struct LearnedMap {
 ///     const training::AnyLearnedMap<float> learned({scoring::SSA<float>{1, 1.5f, 8}}, {"base", "exponent"});
 ///
 /// Source    definition; arXiv 2508.14685, Sec. 6, has half of the heads with softmax and half with averages.
-/// Shapes    as the map's.
 /// Domain    that of the map; a trained parameter with a bound starts above it, and is finite.
 /// Errors    std::invalid_argument, which lists the map's parameters, for another one and for one that is given twice;
 ///           std::domain_error for a start that is not above the bound.

@@ -26,7 +26,6 @@ struct QuantifierTask {
 ///
 /// Source    arXiv 2508.14685, Sec. 3, scored from the fourth position on; derived:
 ///           docs/theory/training.md#quantifier-task.
-/// Units     as QuantifierTask.
 /// Domain    length >= 1; lengths from 1075 on round 2^-i to 0.
 /// Limits    length = 1: the first input answers both.
 /// Errors    std::invalid_argument for length outside the domain.

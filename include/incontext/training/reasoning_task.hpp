@@ -34,7 +34,6 @@ struct ReasoningTask {
 /// m = n + 1 values, e even and o odd ones; h is the entropy of a coin with chance P_g.
 ///
 /// Source    arXiv 2310.12956, Sec. 4; derived: docs/theory/training.md#reasoning-task.
-/// Units     as ReasoningTask.
 /// Domain    1 <= largest_value < 55000, so that the number of inputs fits in 63 bits.
 /// Limits    n = 10: 60/121, 6/11, 721/1331, 731/1331, (10/11) h(60/121).
 /// Errors    std::invalid_argument for largest_value outside the domain.

@@ -23,7 +23,6 @@ namespace incontext::simulate {
 /// Domain    as SphereTaskDraw.
 /// Accuracy  trial by trial against differences of classification::adaptive_descent:
 ///           tests/simulate/classification/adaptive_onset.cpp.
-/// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T>
 struct AdaptiveOnsetTrial {

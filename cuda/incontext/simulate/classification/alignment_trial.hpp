@@ -24,11 +24,9 @@ namespace incontext::simulate {
 ///
 /// Source    arXiv 2510.10425, Section 4.
 /// Shapes    3 values per pair, in the order of AlignmentMetric.
-/// Units     dimensionless.
 /// Domain    as ClassificationTrial.
 /// Accuracy  trial by trial against classification::linear_descent and its relatives:
 ///           tests/simulate/classification/classifiers.cpp.
-/// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T>
 struct AlignmentTrial {

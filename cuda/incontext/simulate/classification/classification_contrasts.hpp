@@ -22,7 +22,6 @@ namespace incontext::simulate {
 ///
 /// Source    ClassificationContrastTrial.
 /// Shapes    a point for each classifier, a contrast for each pair.
-/// Units     as ClassificationMetric.
 /// Domain    as classification(); 0 <= index < number of classifiers.
 /// Errors    std::invalid_argument, std::domain_error.
 /// Accuracy  as classification(); a difference has the rounding of both.

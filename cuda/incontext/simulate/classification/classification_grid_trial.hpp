@@ -31,7 +31,6 @@ struct ClassificationRow {
 /// Units     nats.
 /// Domain    as ClassificationTrial; gains > 0.
 /// Accuracy  against ClassificationTrial, trial by trial: tests/simulate/classification/classification_grid.cpp.
-/// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T>
 struct ClassificationGridTrial {

@@ -37,7 +37,6 @@ struct SearchOptions {
 ///     const auto best = simulate::classification_search({3, 3, 30}, grid, {.seed = 1, .trials = 4096});
 ///
 /// Source    arXiv 2510.10425, App. I searches a grid of 100 x 100 points; the zooms are added here.
-/// Shapes    as ClassificationOptimum.
 /// Units     nats.
 /// Domain    as classification_grid and SearchOptions; options.trials >= 2, no relative_error.
 /// Errors    std::invalid_argument for task, sizes of the grid, options or zooms; std::domain_error for a value of the

@@ -121,8 +121,6 @@ inline constexpr int classification_metrics = 5, alignment_metrics = 3;
 }  // namespace detail
 
 /// Estimates of every metric of every classifier, all on the same contexts.
-///
-/// Units     as ClassificationMetric.
 struct ClassificationSimulation {
   Simulation run;
 
@@ -132,8 +130,6 @@ struct ClassificationSimulation {
 };
 
 /// Estimates of the alignment of every pair of classifiers, all on the same contexts.
-///
-/// Units     as AlignmentMetric.
 struct AlignmentSimulation {
   Simulation run;
 
@@ -152,8 +148,6 @@ struct IndexPair {
 
 /// Estimates of every metric of every classifier, and of how much the first of a pair exceeds the second: common
 /// contexts make the errors of these differences small.
-///
-/// Units     as ClassificationMetric.
 struct ClassificationContrasts {
   Simulation run;
   std::size_t classifiers = 0;
@@ -184,8 +178,6 @@ inline constexpr int adaptive_onset_metrics = 3;
 }  // namespace detail
 
 /// Estimates of every metric at every rate, all on the same contexts.
-///
-/// Units     as AdaptiveOnsetMetric.
 struct AdaptiveOnsetSimulation {
   Simulation run;
 
@@ -208,8 +200,6 @@ inline constexpr int context_attention_metrics = 6;
 }  // namespace detail
 
 /// Estimates of every metric.
-///
-/// Units     as ContextAttentionMetric.
 struct ContextAttentionSimulation {
   Simulation run;
 

@@ -22,8 +22,6 @@
 namespace incontext::simulate {
 
 /// The metrics of every trial, for medians.
-///
-/// Units     as ClassificationMetric.
 struct ClassificationSample {
   Sample sample;
 
@@ -40,7 +38,6 @@ struct ClassificationSample {
 ///
 /// Source    ClassificationTrial.
 /// Shapes    a point for each classifier.
-/// Units     as ClassificationMetric.
 /// Domain    as SphereTask; kappa and gain finite as a T, kernel: kappa >= 0. Classifiers of one rule and kappa that
 ///           are side by side share their kernel.
 /// Errors    std::invalid_argument for task, options or no classifier; std::domain_error for kappa or gain of a
@@ -72,8 +69,6 @@ ClassificationSimulation classification(const SphereTask& task, const std::vecto
 /// The first `options.trials` trials of classification, each kept.
 ///
 /// Source    as classification.
-/// Shapes    as Sample.
-/// Units     as classification.
 /// Domain    as classification; options.trials >= 1.
 /// Errors    as classification.
 /// Random    as classification: the same trials.
@@ -93,7 +88,6 @@ ClassificationSample classification_sample(const SphereTask& task, const std::ve
 ///
 /// Source    AlignmentTrial.
 /// Shapes    a point for each pair.
-/// Units     as AlignmentMetric.
 /// Domain    as classification.
 /// Errors    std::invalid_argument for task, options or no pair; std::domain_error for kappa or gain of a classifier.
 /// Accuracy  as classification; the cosine of a class whose derivative underflows is taken as 0.

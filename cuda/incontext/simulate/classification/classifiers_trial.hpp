@@ -21,11 +21,9 @@ namespace incontext::simulate {
 ///
 /// Source    arXiv 2510.10425, eq. (1) to (3): sums of votes. Attention over tokens is ContextAttentionTrial.
 /// Shapes    5 values per classifier, in the order of ClassificationMetric.
-/// Units     as ClassificationMetric.
 /// Domain    as SphereTaskDraw; kernel: kappa >= 0.
 /// Accuracy  trial by trial against classification::linear_descent and its relatives:
 ///           tests/simulate/classification/classifiers.cpp.
-/// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T>
 struct ClassificationTrial {

@@ -51,7 +51,6 @@ std::vector<T> matrix_rows(std::string_view where, const char* name, const class
 ///
 /// Source    ContextAttentionTrial.
 /// Shapes    weights: (d + k) x (d + k) each.
-/// Units     as ContextAttentionMetric.
 /// Domain    as SphereTask; finite weights.
 /// Errors    std::invalid_argument for shapes, std::domain_error for values.
 /// Accuracy  standard error in the result; rounding of 256 eps of a value's root mean square:

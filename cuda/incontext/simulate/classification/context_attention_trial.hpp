@@ -83,7 +83,6 @@ struct RadialActivation {
 /// Domain    as SphereTaskDraw; width = dimension + classes.
 /// Accuracy  trial by trial against classification::context_attention:
 ///           tests/simulate/classification/context_attention.cpp.
-/// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T, class Activation>
 struct ContextAttentionTrial {

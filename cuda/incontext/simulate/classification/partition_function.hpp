@@ -29,7 +29,6 @@ namespace incontext::simulate {
 ///
 /// Source    PartitionFunctionTrial.
 /// Shapes    (kappas: m) -> m kernels.
-/// Units     dimensionless.
 /// Domain    as SphereTask; 0 <= kappas <= 1e9, n A_d(kappa) e^(-kappa) at least T's smallest normal number.
 /// Errors    std::invalid_argument for task, options or no kappa, std::domain_error for a kappa outside its domain.
 /// Accuracy  standard error in the result, with a bound on its rounding; not to be trusted where rare contexts dominate
@@ -54,8 +53,6 @@ struct PartitionFunctionSample {
 /// The first `options.trials` trials of partition_function, each kept.
 ///
 /// Source    as partition_function.
-/// Shapes    as Sample.
-/// Units     as partition_function.
 /// Domain    as partition_function; options.trials >= 1.
 /// Errors    as partition_function.
 /// Random    as partition_function: the same trials.

@@ -26,11 +26,9 @@ struct KernelReference {
 /// Source    the definition. It is the referee of classification::kernel_mean, inverse_partition_function and
 ///           circle_cells.
 /// Shapes    7 values per kernel in the order of PartitionFunctionMetric, then 4 in the order of BalanceMetric.
-/// Units     dimensionless.
 /// Domain    as SphereTaskDraw; kappa >= 0.
 /// Limits    1/Z~ above the range of T: infinity.
 /// Accuracy  trial by trial against the definition: tests/simulate/classification/partition_function.cpp.
-/// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T>
 struct PartitionFunctionTrial {

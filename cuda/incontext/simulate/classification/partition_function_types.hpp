@@ -40,8 +40,6 @@ inline constexpr int balance_metrics = 4;
 
 /// Estimates for every kernel, all on the same contexts. A partition function is divided by n A_d(kappa) e^(-kappa),
 /// its mean over contexts of independent points, so that 1 is the value of such contexts.
-///
-/// Units     dimensionless.
 struct PartitionFunctionSimulation {
   Simulation run;
   std::size_t kernels = 0;

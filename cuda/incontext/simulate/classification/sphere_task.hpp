@@ -59,9 +59,7 @@ SphereTaskDraw<T> draw_of(const SphereTask& task) {
 ///     const auto context = simulate::draw_sphere_context<double>({3, 2, 10}, /*seed=*/1, /*trial=*/0);
 ///
 /// Source    SphereTaskDraw: the same bits as in a run of the same scalar, seed and index.
-/// Shapes    as SphereContext.
 /// Errors    as validate(SphereTask).
-/// Random    as SphereTaskDraw.
 template <class T = float>
 SphereContext<T> draw_sphere_context(const SphereTask& task, std::uint64_t seed, std::uint64_t trial) {
   validate(task, "simulate::draw_sphere_context");

@@ -191,7 +191,6 @@ Simulation run_on(Device device, const TrialType& trial, const Options& options)
 /// Source    run_on, for a trial that needs no memory of its own on the device.
 /// Shapes    trial.outputs() estimates.
 /// Errors    as validate(Options), resolve and run_on.
-/// Random    as run_on.
 /// Runs on   host (the trials: the device of the options)
 template <Trial TrialType>
 Simulation run(const TrialType& trial, const Options& options) {

@@ -45,7 +45,6 @@ struct Sample {
 /// Domain    options.trials >= 1.
 /// Limits    after a stop request the sample has no trials.
 /// Errors    std::invalid_argument, also if there are not enough threads or memory.
-/// Random    as run_on.
 /// Runs on   host (the trials: the system)
 template <class System, Trial TrialType>
 Sample sample_on(const TrialType& trial, const Options& options) {

@@ -18,8 +18,6 @@
 namespace incontext::simulate {
 
 /// The values of every trial, for medians.
-///
-/// Units     as GradientNorm.
 struct GradientNormsSample {
   Sample sample;
 
@@ -71,13 +69,11 @@ auto with_gradient_trial(Device device, const GradientRow& row, const std::vecto
 ///
 /// Source    GradientNormsTrial. It is the referee of laws::gradient_sizes.
 /// Shapes    a point for each x.
-/// Units     as GradientNorm.
 /// Domain    as GradientRow; score_stddevs positive and finite. A trial keeps tokens x (3 + number of x) numbers.
 /// Errors    std::invalid_argument for row, options or no x; std::domain_error for an x that is not positive and
 ///           finite.
 /// Accuracy  standard error in the result, and a bound on its rounding: tests/simulate/gradients/gradient_norms.cpp;
 ///           W_K's norms have heavy tails where rows freeze.
-/// Random    as GradientNormsTrial.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
 GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector<double>& score_stddevs,
@@ -98,8 +94,6 @@ GradientNormsSimulation gradient_norms(const GradientRow& row, const std::vector
 /// The first `options.trials` trials of gradient_norms, each kept.
 ///
 /// Source    as gradient_norms.
-/// Shapes    as Sample.
-/// Units     as gradient_norms.
 /// Domain    as gradient_norms; options.trials >= 1.
 /// Errors    as gradient_norms.
 /// Random    as gradient_norms: the same trials.

@@ -38,8 +38,6 @@ inline constexpr int gradient_norms = 6;
 }  // namespace detail
 
 /// Estimates of every squared norm at every x = |W_K q| / tau, all on the same draws.
-///
-/// Units     as GradientNorm.
 struct GradientNormsSimulation {
   Simulation run;
 

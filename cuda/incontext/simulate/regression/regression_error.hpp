@@ -25,8 +25,6 @@ template <class Map>
 concept StreamedScoring = requires { sizeof(detail::ReadoutFor<Map>); };
 
 /// Copies of a map that differ in temperature only: a grid of maps for regression_error.
-///
-/// Shapes    as many maps as temperatures.
 template <class Map>
 std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map map = {}) {
   std::vector<Map> maps;

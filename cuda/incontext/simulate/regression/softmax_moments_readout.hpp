@@ -12,7 +12,6 @@ namespace incontext::simulate {
 /// Softmax of standard scores, streamed: \f$ p_2 = \sum_j p_j^2 \f$ and \f$ m_1 = \sum_j p_j g_j \f$ of weights
 /// \f$ p_j \propto e^{\phi(s g_j)} \f$ for every exponent of a grid, in one pass that keeps no score.
 ///
-/// Units     dimensionless.
 /// Accuracy  against the whole row in tests/simulate/regression/reduced_softmax_error.cpp.
 /// Runs on   host and device
 template <class T, class Exponent>

@@ -37,7 +37,6 @@ inline ScoreRow grid_scores(std::int64_t count, double lower, double upper) {
 /// The values of every trial, for what a mean does not contain: medians, and the share of the largest trial.
 ///
 /// Shapes    values of one functional at one point are contiguous and ascending.
-/// Units     as RowFunctional.
 struct ScoreRowSample {
   Sample sample;
   int functionals = 0;
@@ -79,7 +78,6 @@ ScoreRowSimulation score_rows(const ScoreRow& row, const std::vector<double>& in
 ///
 /// Source    as score_rows.
 /// Shapes    as ScoreRowSample: 8 bytes per trial, point and functional.
-/// Units     as score_rows.
 /// Domain    as score_rows; options.trials >= 1, relative_error 0.
 /// Errors    as score_rows; std::invalid_argument for no trials.
 /// Random    as score_rows: the same trials.

@@ -49,8 +49,6 @@ struct ScoreRow {
 enum class RowFunctional { ipr, cubed_weights, squared_ipr, largest_weight, entropy, log_partition, needle_weight };
 
 /// Estimates of every functional at every inverse temperature, all on the same draws.
-///
-/// Units     as RowFunctional.
 struct ScoreRowSimulation {
   Simulation run;
   int functionals = 0;

@@ -117,7 +117,6 @@ struct ReasoningInput {
 ///
 /// Source    arXiv 2310.12956, Sec. 4; training::reasoning_task has the probabilities. Integers by Lemire's product:
 ///           the probability of a value is off by at most 2^-32.
-/// Units     dimensionless.
 /// Domain    0 <= largest_value < 2^32 - 1.
 /// Accuracy  probabilities against training::reasoning_task by z: tests/simulate/rows/task_streams.cpp.
 /// Random    stream reasoning, one counter.

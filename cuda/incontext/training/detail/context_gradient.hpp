@@ -48,7 +48,6 @@ struct MergedHeads {
 /// Units     nats.
 /// Domain    balanced contexts.
 /// Accuracy  context by context against classification::context_attention: tests/training/sampled/context_training.cpp.
-/// Random    as SphereTaskDraw.
 /// Runs on   host and device
 template <class T, class Map>
 struct ContextGradientTrial {

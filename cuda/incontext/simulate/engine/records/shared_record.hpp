@@ -29,7 +29,6 @@ inline constexpr double shared_block_seconds = 0.5;
 /// The record of one rank of a shared run: it computes what rank 0 lends it, and all ranks get the totals of all.
 ///
 /// Errors    every method: std::runtime_error, the same on all ranks, if a rank failed or runs something else.
-/// Random    as Record.
 class SharedRecord final : public Record {
  public:
   /// `call` brings a message to the shared run and returns its reply.
