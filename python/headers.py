@@ -33,7 +33,7 @@ ROOMS = {
     "cuda/incontext/simulate/gradients": "simulate",
     "cuda/incontext/simulate/regression": "simulate",
     "cuda/incontext/simulate/rows": "simulate",
-    "cuda/incontext/training": "training",
+    "cuda/incontext/sampled_training": "training",
 }
 NAMED_MAP = re.compile(r'NamedMap\{"([\w-]+)", "(\w+)(?:<\w+>)?",\s')
 DECLARATION = re.compile(

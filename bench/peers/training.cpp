@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "bench/support/build.hpp"
+#include "incontext/sampled_training/context_training.hpp"
 #include "incontext/scoring/linear_attention.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
-#include "incontext/training/context_training.hpp"
 
 // Our side of bench/compare_training. Prints the workload first, then takes one order per line:
 //   {"work": "linear" | "softmax", "steps": n, "seed": s, "threads": t}

@@ -1,9 +1,9 @@
 #include "examples/train/reasoning_simulator.hpp"
 
+#include <incontext/sampled_training/reasoning_training.hpp>
 #include <incontext/scoring/heat_schedule.hpp>
 #include <incontext/scoring/normsoftmax.hpp>
 #include <incontext/scoring/softmax.hpp>
-#include <incontext/training/reasoning_training.hpp>
 
 #include <algorithm>
 #include <cmath>

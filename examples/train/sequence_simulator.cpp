@@ -1,11 +1,11 @@
 #include "examples/train/sequence_simulator.hpp"
 
 #include <incontext/maps/any_map.hpp>
+#include <incontext/sampled_training/needle_training.hpp>
+#include <incontext/sampled_training/task_sequences.hpp>
 #include <incontext/statistics/moments.hpp>
 #include <incontext/training/learned_map.hpp>
-#include <incontext/training/needle_training.hpp>
 #include <incontext/training/output_bound.hpp>
-#include <incontext/training/task_sequences.hpp>
 
 #include <algorithm>
 #include <cmath>

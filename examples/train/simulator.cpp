@@ -1,8 +1,8 @@
 #include "examples/train/simulator.hpp"
 
+#include <incontext/sampled_training/context_training.hpp>
 #include <incontext/simulate/classification/classification_search.hpp>
 #include <incontext/simulate/classification/sphere_task.hpp>
-#include <incontext/training/context_training.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <incontext/training/regression_training.hpp>
+#include <incontext/sampled_training/regression_training.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <incontext/sampled_training/sphere_sequences.hpp>
 #include <incontext/scoring/softmax.hpp>
 #include <incontext/statistics/moments.hpp>
 #include <incontext/training/learned_map.hpp>
-#include <incontext/training/sphere_sequences.hpp>
 
 #include <cmath>
 #include <cstddef>

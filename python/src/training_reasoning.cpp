@@ -1,4 +1,4 @@
-#include "incontext/training/reasoning_training.hpp"
+#include "incontext/sampled_training/reasoning_training.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

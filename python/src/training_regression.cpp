@@ -1,4 +1,4 @@
-#include "incontext/training/regression_training.hpp"
+#include "incontext/sampled_training/regression_training.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>

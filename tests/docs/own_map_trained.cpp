@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
+#include <incontext/sampled_training/context_training.hpp>
 #include <incontext/scoring/softmax.hpp>
-#include <incontext/training/context_training.hpp>
 #include <incontext/training/trainer.hpp>
 
 namespace mine {

@@ -21,7 +21,7 @@ ROOMS = {
     "calibration": "core numerics scoring maps statistics laws regression",
     "simulate": "core numerics random scoring maps laws regression classification baselines training statistics",
     "apply": "core scoring maps simulate",
-    "sampled": "core numerics random scoring maps regression classification training statistics simulate",  # cuda/incontext/training/
+    "sampled_training": "core numerics random scoring maps regression classification training statistics simulate",
 }
 OUTSIDE = {
     "core": "",
@@ -38,7 +38,7 @@ OUTSIDE = {
     "calibration": "boost Eigen",
     "simulate": "boost Eigen thrust Random123 cuda cuda_runtime_api omp tbb",
     "apply": "",
-    "sampled": "Eigen",
+    "sampled_training": "Eigen",
 }
 ALONE = {("mpi", "distributed.hpp"), ("sched", "own_processors.hpp")}  # in one header of simulate/engine/
 # What of the standard library allocates or throws.
@@ -53,8 +53,6 @@ def wrong_include(header, room, target):
     first, *below = target.split("/")
     if first == "incontext" and below:
         to = below[0].removesuffix(".hpp")  # an umbrella header is its room
-        if to == "training" and Path("cuda", target).is_file():
-            to = "sampled"
         if to == "simulate":
             # within the room: each model stands on the engine and on no other model, and what has no Thrust on its like
             folder = header.removeprefix("cuda/incontext/simulate/").rpartition("/")[0].partition("/")[0]
@@ -79,15 +77,13 @@ def wrong_include(header, room, target):
 
 def breaches_of(header, lines):
     """The breaches in a header, each with the number of its line."""
-    if re.fullmatch(r"(include|cuda)/incontext/[a-z]+\.hpp", header):
+    if re.fullmatch(r"(include|cuda)/incontext/[a-z_]+\.hpp", header):
         return  # umbrella headers; umbrellas.sh says what they include
     room = header.partition("incontext/")[2].partition("/")[0]
-    in_cuda = re.match("cuda/incontext/(simulate|apply|training)/", header)
-    if in_cuda and room == "training":
-        room = "sampled"
+    in_cuda = re.match("cuda/incontext/(simulate|apply|sampled_training)/", header)
     if not in_cuda and not re.match("include/incontext/[^/]+/", header):
         yield 1, "a header outside of every room"
-    elif room not in ROOMS or not in_cuda and room in ("simulate", "apply", "sampled"):
+    elif room not in ROOMS or not in_cuda and room in ("simulate", "apply", "sampled_training"):
         yield 1, f"room '{room}' is not known to the rule"
     else:
         for number, line in enumerate(lines, 1):
@@ -95,8 +91,8 @@ def breaches_of(header, lines):
                 named = re.match(r'\s*["<]([^">]*)[">]', include[1])
                 if wrong := wrong_include(header, room, named[1] if named else include[1]):
                     yield number, wrong
-            for to in re.findall(r"([a-z]+)::detail\b", line.partition("//")[0]):
-                if to in ROOMS and to not in (room, "simulate") and (room, to) != ("sampled", "training"):
+            for to in re.findall(r"([a-z_]+)::detail\b", line.partition("//")[0]):
+                if to in ROOMS and to not in (room, "simulate") and (room, to) != ("sampled_training", "training"):
                     yield number, f"{room} must not name {to}::detail"
             # What a program includes in every file means the same in each of its builds.
             if room == "simulate" and PLAIN.search(header) and re.search(r"\b(thrust|cuda_runtime|INCONTEXT_SIMULATE_[A-Z]+)", line):

@@ -1,14 +1,13 @@
 #!/bin/bash
 # Every room has an umbrella header, incontext/ROOM.hpp, that includes each of the room's own headers and nothing else;
 # headers in its detail/ are reached through those. In simulate/, each folder of a model has one, by which every header
-# of the folder is reached, and simulate.hpp includes these. That of cuda/incontext/training/ is training/sampled.hpp.
+# of the folder is reached, and simulate.hpp includes these.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 for folder in include/incontext/*/ cuda/incontext/*/; do
   room=${folder%/}
   umbrella=$room.hpp
   room=${room##*/}
-  [ "$folder" != cuda/incontext/training/ ] || umbrella=${folder}sampled.hpp
   [ -d "$folder" ] || continue
   if [ ! -f "$umbrella" ]; then
     breach "$umbrella:1: the umbrella header of $room does not exist"

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "incontext/sampled_training/context_training.hpp"
+#include "incontext/sampled_training/regression_training.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/simulate/baselines/baseline_errors.hpp"
 #include "incontext/simulate/classification/adaptive_onset.hpp"
@@ -26,8 +28,6 @@
 #include "incontext/simulate/regression/regression_error_on_rows.hpp"
 #include "incontext/simulate/rows/score_rows.hpp"
 #include "incontext/simulate/rows/task_streams.hpp"
-#include "incontext/training/context_training.hpp"
-#include "incontext/training/regression_training.hpp"
 #include "regression/models.hpp"
 
 /// Every kind of trial, printed with all bits of its numbers, which must be the same for every device, thread count,

@@ -9,11 +9,11 @@
 #include "incontext/classification.hpp"
 #include "incontext/laws.hpp"
 #include "incontext/regression.hpp"
+#include "incontext/sampled_training.hpp"
 #include "incontext/scoring.hpp"
 #include "incontext/simulate.hpp"
 #include "incontext/statistics.hpp"
 #include "incontext/training.hpp"
-#include "incontext/training/sampled.hpp"
 
 namespace incontext::snippets {
 

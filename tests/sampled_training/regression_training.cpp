@@ -1,4 +1,4 @@
-#include "incontext/training/regression_training.hpp"
+#include "incontext/sampled_training/regression_training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,11 +17,11 @@
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/simulate/regression/regression_error.hpp"
 #include "regression/regression_cases.hpp"
+#include "sampled_training/erased_map.hpp"
 #include "support/catch.hpp"
 #include "support/foreign_maps.hpp"
 #include "support/refusal.hpp"
 #include "support/worst.hpp"
-#include "training/sampled/erased_map.hpp"
 
 namespace incontext::testing {
 namespace regression_training {

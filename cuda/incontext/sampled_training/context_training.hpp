@@ -18,6 +18,10 @@
 #include "incontext/numerics/linear_algebra.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
+#include "incontext/sampled_training/context_batches.hpp"
+#include "incontext/sampled_training/detail/batch_mean.hpp"
+#include "incontext/sampled_training/detail/context_gradient.hpp"
+#include "incontext/sampled_training/detail/context_parameters.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
 #include "incontext/simulate/engine/device.hpp"
@@ -27,10 +31,6 @@
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/moments.hpp"
-#include "incontext/training/context_batches.hpp"
-#include "incontext/training/detail/batch_mean.hpp"
-#include "incontext/training/detail/context_gradient.hpp"
-#include "incontext/training/detail/context_parameters.hpp"
 #include "incontext/training/trainer.hpp"
 
 /// Trains one layer of self-attention to classify in context: any number of heads and any map from scores to weights,
@@ -60,7 +60,7 @@ struct ContextLayer {
 /// Units     loss: mean cross entropy of a batch, in nats.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
 /// Accuracy  gradients against classification::context_attention, context by context, and against differences:
-///           tests/training/sampled/context_training.cpp.
+///           tests/sampled_training/context_training.cpp.
 /// Random    contexts as SphereTaskDraw; initial weights: stream initial_weights. Bits do not depend on the device or
 ///           the number of threads.
 /// Runs on   serial, OpenMP, TBB, CUDA

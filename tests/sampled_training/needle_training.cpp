@@ -1,4 +1,4 @@
-#include "incontext/training/needle_training.hpp"
+#include "incontext/sampled_training/needle_training.hpp"
 
 #include <cmath>
 #include <cstdint>

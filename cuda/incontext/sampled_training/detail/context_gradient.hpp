@@ -5,10 +5,10 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/query_token.hpp"
+#include "incontext/sampled_training/detail/each_row.hpp"
 #include "incontext/simulate/classification/sphere_task_draw.hpp"
 #include "incontext/simulate/classification/voted_prediction.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
-#include "incontext/training/detail/each_row.hpp"
 
 namespace incontext::training::detail {
 
@@ -47,7 +47,7 @@ struct MergedHeads {
 /// Shapes    2 + heads.size() values: loss, accuracy, then the gradient in the order of MergedHeads.
 /// Units     nats.
 /// Domain    balanced contexts.
-/// Accuracy  context by context against classification::context_attention: tests/training/sampled/context_training.cpp.
+/// Accuracy  context by context against classification::context_attention: tests/sampled_training/context_training.cpp.
 /// Runs on   host and device
 template <class T, class Map>
 struct ContextGradientTrial {

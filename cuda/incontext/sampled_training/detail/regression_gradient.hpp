@@ -5,10 +5,10 @@
 
 #include "incontext/core/host_device.hpp"
 #include "incontext/random/normal.hpp"
+#include "incontext/sampled_training/detail/each_row.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/regression/regression_model.hpp"
 #include "incontext/simulate/regression/regression_trial.hpp"
-#include "incontext/training/detail/each_row.hpp"
 
 namespace incontext::training::detail {
 
@@ -27,7 +27,7 @@ namespace incontext::training::detail {
 /// Units     label units squared, over those of each parameter.
 /// Domain    the query excluded.
 /// Accuracy  trial by trial against simulate::regression_error and differences of the loss:
-///           tests/training/sampled/regression_training.cpp.
+///           tests/sampled_training/regression_training.cpp.
 /// Random    as RegressionErrorTrial with GaussianTokens: the same seed and trial are the same context.
 /// Runs on   host and device
 template <class T, class Map>

@@ -18,6 +18,9 @@
 #include "incontext/random/streams.hpp"
 #include "incontext/regression/attention.hpp"
 #include "incontext/regression/linear_task.hpp"
+#include "incontext/sampled_training/context_batches.hpp"
+#include "incontext/sampled_training/detail/batch_mean.hpp"
+#include "incontext/sampled_training/detail/regression_gradient.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/simulate/engine/device_types.hpp"
@@ -27,9 +30,6 @@
 #include "incontext/simulate/regression/regression_model.hpp"
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/moments.hpp"
-#include "incontext/training/context_batches.hpp"
-#include "incontext/training/detail/batch_mean.hpp"
-#include "incontext/training/detail/regression_gradient.hpp"
 #include "incontext/training/regression_parameters.hpp"
 #include "incontext/training/trainer.hpp"
 
@@ -58,7 +58,7 @@ struct RegressionSetting {
 /// Units     loss: mean squared error of a batch, in label units squared.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
 /// Accuracy  gradients against differences, context by context, and on average against the exact population gradients:
-///           tests/training/sampled/regression_training.cpp.
+///           tests/sampled_training/regression_training.cpp.
 /// Random    contexts as RegressionErrorTrial; initial weights: stream initial_weights. Bits do not depend on the
 ///           device or the number of threads.
 /// Runs on   serial, OpenMP, TBB, CUDA

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "incontext/sampled_training/sequence_training.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
-#include "incontext/training/sequence_training.hpp"
 
 namespace incontext::training {
 
@@ -21,7 +21,7 @@ namespace incontext::training {
 /// Shapes    dimension + classes features, classes outputs, sequences of context_length + 1 tokens.
 /// Units     nats.
 /// Errors    as simulate::validate(SphereTask), when a sequence is drawn.
-/// Accuracy  the draws are those of simulate::draw_sphere_context: tests/training/sampled/sphere_sequences.cpp.
+/// Accuracy  the draws are those of simulate::draw_sphere_context: tests/sampled_training/sphere_sequences.cpp.
 /// Random    as simulate::SphereTaskDraw.
 template <class T>
 SequenceStream<T> sphere_sequences(const simulate::SphereTask& task, std::uint64_t seed) {

@@ -16,13 +16,13 @@
 #include "incontext/core/floating_point.hpp"
 #include "incontext/core/math.hpp"
 #include "incontext/random/streams.hpp"
+#include "incontext/sampled_training/detail/host_device.hpp"
+#include "incontext/sampled_training/detail/initial_parameters.hpp"
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/simulate/engine/device_types.hpp"
 #include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/systems.hpp"
-#include "incontext/training/detail/host_device.hpp"
-#include "incontext/training/detail/initial_parameters.hpp"
 #include "incontext/training/sequence_transformer.hpp"
 #include "incontext/training/trainer.hpp"
 
@@ -98,7 +98,7 @@ class KeptMemory {
 /// Source    docs/theory/training.md#sequence-transformer.
 /// Units     loss: as training::SequenceGradient.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
-/// Accuracy  gradients are those of training::SequenceTransformer: tests/training/sampled/sequence_training.cpp.
+/// Accuracy  gradients are those of training::SequenceTransformer: tests/sampled_training/sequence_training.cpp.
 /// Random    stream initial_weights, and those of the sequences. Bits do not depend on the device or the threads.
 template <training::TrainableMap Map>
 class SequenceTraining {

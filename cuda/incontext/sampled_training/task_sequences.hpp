@@ -6,8 +6,8 @@
 
 #include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
+#include "incontext/sampled_training/sequence_training.hpp"
 #include "incontext/simulate/rows/task_streams.hpp"
-#include "incontext/training/sequence_training.hpp"
 
 /// The tasks of arXiv 2508.14685 as sequences to train on. One token holds what the paper spreads over three tokens:
 /// the previous pair and the question.
@@ -22,7 +22,7 @@ enum AffineFeature { affine_input, previous_input, previous_label, has_previous,
 /// Source    arXiv 2508.14685, eq. 1, where x and y are tokens of their own.
 /// Shapes    AffineFeature::affine_features features, one output.
 /// Units     of the labels.
-/// Accuracy  the draws are those of simulate::AffineSequences: tests/training/sampled/sequence_training.cpp.
+/// Accuracy  the draws are those of simulate::AffineSequences: tests/sampled_training/sequence_training.cpp.
 /// Random    as simulate::AffineSequences.
 template <class T>
 SequenceStream<T> affine_sequences(const simulate::AffineSequences<T>& task, std::int64_t training_length) {
@@ -81,7 +81,7 @@ enum class QuantifierNumbers { independent, one_exception };
 /// Source    arXiv 2508.14685, Sec. 3, where earlier answers are in the prompt.
 /// Shapes    QuantifierFeature::quantifier_features features, two outputs.
 /// Units     nats.
-/// Accuracy  the draws are those of simulate::QuantifierSequences: tests/training/sampled/sequence_training.cpp.
+/// Accuracy  the draws are those of simulate::QuantifierSequences: tests/sampled_training/sequence_training.cpp.
 /// Random    as simulate::QuantifierSequences; the exception's place has part 1 of its stream.
 template <class T>
 SequenceStream<T> quantifier_sequences(const simulate::QuantifierSequences<T>& task, Quantifier quantifier,

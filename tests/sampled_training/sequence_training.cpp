@@ -1,4 +1,4 @@
-#include "incontext/training/sequence_training.hpp"
+#include "incontext/sampled_training/sequence_training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "incontext/sampled_training/task_sequences.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/training/affine_task.hpp"
 #include "incontext/training/checkpoint.hpp"
-#include "incontext/training/task_sequences.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 

@@ -1,4 +1,4 @@
-#include "incontext/training/sphere_sequences.hpp"
+#include "incontext/sampled_training/sphere_sequences.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // A program of docs/first_steps.md, word for word: attention is trained to classify in context.
 #include <cstdio>
+#include <incontext/sampled_training.hpp>
 #include <incontext/scoring/softmax.hpp>
-#include <incontext/training/sampled.hpp>
 
 namespace scoring = incontext::scoring;
 namespace training = incontext::training;

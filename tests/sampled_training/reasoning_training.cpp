@@ -1,4 +1,4 @@
-#include "incontext/training/reasoning_training.hpp"
+#include "incontext/sampled_training/reasoning_training.hpp"
 
 #include <algorithm>
 #include <cmath>

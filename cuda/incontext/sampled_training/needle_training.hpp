@@ -12,11 +12,11 @@
 
 #include "incontext/core/contracts.hpp"
 #include "incontext/random/streams.hpp"
+#include "incontext/sampled_training/detail/host_device.hpp"
 #include "incontext/simulate/engine/interrupt.hpp"
 #include "incontext/simulate/engine/systems.hpp"
 #include "incontext/simulate/rows/task_streams.hpp"
 #include "incontext/statistics/moments.hpp"
-#include "incontext/training/detail/host_device.hpp"
 #include "incontext/training/trainer.hpp"
 
 /// Trains the inverse temperature of softmax on rows in which a needle is to be found.
@@ -56,7 +56,7 @@ struct NeedleBatches {
 /// Units     nats; parameters in one over the scores' units.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
 /// Accuracy  gradients against differences, trained parameters against the optimum:
-///           tests/training/sampled/needle_training.cpp.
+///           tests/sampled_training/needle_training.cpp.
 /// Random    streams needle_scores, needle_place and needle_score; row i of step s and length number k has index
 ///           (s * lengths + k) * batch + i. Bits do not depend on the device or the threads.
 class NeedleTraining {

@@ -15,14 +15,14 @@
 #include "incontext/core/math.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
+#include "incontext/sampled_training/detail/host_device.hpp"
+#include "incontext/sampled_training/detail/initial_parameters.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/simulate/engine/device_types.hpp"
 #include "incontext/simulate/engine/lanes.hpp"
 #include "incontext/simulate/engine/slots.hpp"
 #include "incontext/simulate/engine/systems.hpp"
-#include "incontext/training/detail/host_device.hpp"
-#include "incontext/training/detail/initial_parameters.hpp"
 #include "incontext/training/reasoning_measurement.hpp"
 #include "incontext/training/reasoning_task.hpp"
 #include "incontext/training/reasoning_transformer.hpp"
@@ -106,7 +106,7 @@ struct ReasoningSets {
 /// Source    arXiv 2310.12956, Section 4; docs/theory/training.md#reasoning-transformer.
 /// Units     loss: mean cross entropy, in nats.
 /// Errors    std::invalid_argument and std::domain_error that name the parameter.
-/// Accuracy  gradients are those of training::reasoning_gradient: tests/training/sampled/reasoning_training.cpp.
+/// Accuracy  gradients are those of training::reasoning_gradient: tests/sampled_training/reasoning_training.cpp.
 /// Random    streams initial_weights, held_out and batch. Bits do not depend on the device or the number of threads.
 template <class Map>
 class ReasoningTraining {

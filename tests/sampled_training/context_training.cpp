@@ -1,4 +1,4 @@
-#include "incontext/training/context_training.hpp"
+#include "incontext/sampled_training/context_training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,12 +14,12 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/training/checkpoint.hpp"
+#include "sampled_training/erased_map.hpp"
 #include "simulate/classification/contexts.hpp"
 #include "support/catch.hpp"
 #include "support/foreign_maps.hpp"
 #include "support/refusal.hpp"
 #include "support/worst.hpp"
-#include "training/sampled/erased_map.hpp"
 
 namespace incontext::testing {
 namespace {
