@@ -47,7 +47,7 @@ struct DescentError {
     noise_share /= examples;
   }
 
-  /// p, and (1 - p) / t without the cancellation at small t.
+  /// p, and (1 - p) / t, which as a quotient would lose its digits at small t.
   struct Residual {
     Array p, fitted;
   };
@@ -66,11 +66,15 @@ struct DescentError {
     return unlearned + (weights * (prior * p * p + noise_share * t * fitted * fitted)).sum();
   }
 
-  /// A local minimum of the risk near the given rates. The risk is a sum of squares: p and (1 - p) / sqrt(t), weighted.
+  /// A local minimum of the risk near the given rates, by the method of Levenberg and Marquardt: the risk is a sum of
+  /// squares, of p and (1 - p) / sqrt(t), weighted.
   std::vector<T> descend(std::vector<T> rates) const {
+    constexpr int most_steps = 400;
+    constexpr double first_damping = 1e-3, most_damping = 1e12;  // at the latter a step is lost in rounding
+    constexpr int damping_factor = 4;  // up after a step that fails, down after one that helps
     const auto count = static_cast<Eigen::Index>(rates.size());
-    T damping = T(1e-3), best = risk(rates);
-    for (int step = 0; step < 400 && damping < T(1e12); ++step) {
+    T damping = T(first_damping), best = risk(rates);
+    for (int step = 0; step < most_steps && damping < T(most_damping); ++step) {
       // The slope of p by a rate is -t times the product of the other factors.
       Eigen::Array<T, Eigen::Dynamic, Eigen::Dynamic> others(t.size(), count);
       Array before = Array::Ones(t.size()), after = Array::Ones(t.size());
@@ -95,12 +99,12 @@ struct DescentError {
       for (Eigen::Index k = 0; k < count; ++k) next[static_cast<std::size_t>(k)] -= move(k);
       const T value = risk(next);
       if (!(value < best)) {
-        damping *= T(4);
+        damping *= T(damping_factor);
         continue;
       }
       rates = std::move(next);
       best = value;
-      damping /= T(4);
+      damping /= T(damping_factor);
     }
     return rates;
   }
@@ -128,8 +132,8 @@ class BestPolynomial {
     basis.col(0).setConstant(T(1) / first);
     for (Eigen::Index k = 0; k < count; ++k) {
       Array next = error.t * basis.col(k).array();
-      for (int twice = 0; twice < 2; ++twice) {
-        for (Eigen::Index j = k > 0 && twice == 0 ? k - 1 : 0; j <= k; ++j) {
+      for (int pass = 0; pass < 2; ++pass) {  // the second removes what rounding left along all before it
+        for (Eigen::Index j = k > 0 && pass == 0 ? k - 1 : 0; j <= k; ++j) {
           const T shared = (weight * next * basis.col(j).array()).sum();
           recurrence(j, k) += shared;
           next -= shared * basis.col(j).array();
