@@ -109,7 +109,7 @@ void measure_sampler(const char* name, int per_block, const MakeSampler& make) {
   const auto sampler = make(blocks, squares.data());
   measure(name, threads, normals, "normals", [&] { simulate::detail::for_each_on_gpu(threads, sampler); });
   double sum = 0;
-  for (const double square : simulate::detail::copy_home(squares, 0, threads)) sum += square;
+  for (const double square : simulate::detail::copy_to_host(squares, 0, threads)) sum += square;
   require(std::abs(sum / normals - 1) <= 5 * std::sqrt(2 / normals) + 1e-6, name);
 }
 

@@ -172,8 +172,8 @@ RecordedSimulation simulation_in(const json& value) {
 json json_of(const RecordedTraining& training) {
   const training::AdamState& adam = training.state.adam;
   const training::StepRecord& last = training.last;
-  json told = json::array();
-  for (const std::vector<double>& result : training.told) told.push_back(bits_of(result));
+  json results = json::array();
+  for (const std::vector<double>& result : training.results) results.push_back(bits_of(result));
   return {{"name", training.name},
           {"complete", training.complete},
           {"steps", adam.steps},
@@ -183,7 +183,7 @@ json json_of(const RecordedTraining& training) {
           {"second", bits_of(adam.second)},
           {"last_step", last.step},
           {"last", bits_of({last.loss, last.loss_standard_error, last.accuracy, last.gradient_norm, last.rate})},
-          {"told", std::move(told)}};
+          {"told", std::move(results)}};
 }
 
 RecordedTraining training_in(const json& value) {
@@ -198,7 +198,7 @@ RecordedTraining training_in(const json& value) {
   require(first_loss.size() == 1 && last.size() == 5, "a training is not whole");
   state.first_loss = first_loss.front();
   training.last = {count_in<std::int64_t>(value.at("last_step")), last[0], last[1], last[2], last[3], last[4]};
-  for (const json& result : value.at("told")) training.told.push_back(numbers_in(result));
+  for (const json& result : value.at("told")) training.results.push_back(numbers_in(result));
   return training;
 }
 

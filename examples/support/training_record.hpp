@@ -12,14 +12,14 @@
 /// The trainings of a run, as far as they have come.
 namespace incontext::examples {
 
-/// What is known of one training: the state from which it goes on, and the results that it has told on its way, each a
+/// What is known of one training: the state from which it goes on, and the results on its way, each a
 /// list of numbers.
 struct RecordedTraining {
   std::string name = {};
   bool complete = false;
   training::TrainingState state = {};  ///< without parameters before the first step, and when it is needed no more
   training::StepRecord last = {};      ///< of the last step
-  std::vector<std::vector<double>> told = {};
+  std::vector<std::vector<double>> results = {};
 };
 
 /// The trainings come in the order in which the program begins them, which is the same in every run that resumes.

@@ -33,14 +33,14 @@ class KeptTraining {
   KeptTraining(const KeptTraining&) = delete;
   KeptTraining& operator=(const KeptTraining&) = delete;
 
-  /// Whether the record has all that this training tells.
+  /// Whether the record has all results of this training.
   bool is_complete() const { return kept_.complete; }
 
-  /// The results that are told already.
+  /// The results that the record has.
   template <class Result>
-  std::vector<Result> told() const {
+  std::vector<Result> results() const {
     std::vector<Result> results;
-    for (const std::vector<double>& list : kept_.told) {
+    for (const std::vector<double>& list : kept_.results) {
       Numbers numbers(list);
       numbers(results.emplace_back());
       if (!numbers.is_at_end()) throw InputError("--resume: the results of a training in the record are too many");
@@ -80,15 +80,15 @@ class KeptTraining {
   const training::StepRecord& last() const { return kept_.last; }
 
   template <class Result>
-  void tell(const Result& result) {
+  void add(const Result& result) {
     if (file_ == nullptr) return;
     Numbers numbers;
     Result copy = result;
     numbers(copy);
-    kept_.told.push_back(numbers.list());
+    kept_.results.push_back(numbers.list());
   }
 
-  /// Says that everything is told. The state is kept only where a later run may ask for more steps.
+  /// Says that all results are there. The state is kept only where a later run may ask for more steps.
   void end() {
     if (file_ == nullptr) return;
     kept_.complete = true;

@@ -92,7 +92,7 @@ std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std:
           model.decays());
       KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
       kept.resume(trainer);
-      course = kept.template told<training::ReasoningMeasurement>();
+      course = kept.template results<training::ReasoningMeasurement>();
       bool is_done = kept.is_complete();
       while (!is_done) {
         const std::int64_t at = trainer.steps();
@@ -101,7 +101,7 @@ std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std:
           const auto measured = model.measure(trainer.parameters(), at);
           if (simulate::InterruptGuard::requested()) break;
           course.push_back(measured);
-          kept.tell(measured);
+          kept.add(measured);
         }
         const bool has_learned =
             !course.empty() && course.back().step == at && course.back().held_out_accuracy > enough;

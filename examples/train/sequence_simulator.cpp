@@ -160,7 +160,7 @@ struct SequenceSimulator::State {
       simulate::Simulation all;
       all.trials = run.steps * run.batch + sequences * std::ssize(answers);
       if (kept.is_complete()) {
-        const auto ends = kept.template told<SequenceEnd<Answers>>();
+        const auto ends = kept.template results<SequenceEnd<Answers>>();
         if (ends.size() != 1 || ends.front().answers.size() != answers.size()) {
           throw InputError("--resume: the results of a training in the record are not whole");
         }
@@ -198,7 +198,7 @@ struct SequenceSimulator::State {
         all.interrupted = true;
         return all;
       }
-      kept.tell(SequenceEnd<Answers>{result, answers});
+      kept.add(SequenceEnd<Answers>{result, answers});
       kept.end();
       return all;
     });
@@ -332,14 +332,14 @@ double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) 
                                .largest_loss_growth = diverged_loss_growth});
     KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
     kept.resume(trainer);
-    const auto ends = kept.template told<NeedleEnd>();
+    const auto ends = kept.template results<NeedleEnd>();
     simulate::Simulation all;
     all.interrupted = ends.empty() && !kept.advance(trainer, run.steps);
     if (!ends.empty()) {
       learned = ends.front().learned;
     } else if (!all.interrupted) {
       learned = trainer.parameters().front();
-      kept.tell(NeedleEnd{learned});
+      kept.add(NeedleEnd{learned});
       kept.end();
     }
     all.trials = kept.steps() * run.batch * std::ssize(run.lengths);

@@ -91,9 +91,9 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
                                .largest_loss_growth = diverged_loss_growth});
     KeptTraining kept(runs.summary().file.get(), what, options, steps.back());
     kept.resume(trainer);
-    reached = kept.told<TrainedContext>();
+    reached = kept.results<TrainedContext>();
     const std::int64_t known = reached.empty() ? 0 : reached.back().step;
-    // A shorter training that is resumed has told of other steps, too.
+    // A shorter training that is resumed has results at other steps, too.
     std::erase_if(reached,
                   [&](const auto& at) { return std::find(steps.begin(), steps.end(), at.step) == steps.end(); });
     simulate::Simulation done;
@@ -102,7 +102,7 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
       if (!kept.advance(trainer, next)) break;
       const auto head = layer.heads(trainer.parameters()).front();
       reached.push_back({next, {head.key_query, head.output}, kept.last().gradient_norm});
-      kept.tell(reached.back());
+      kept.add(reached.back());
     }
     done.interrupted = reached.empty() || reached.back().step < steps.back();
     if (!done.interrupted) kept.end();

@@ -45,11 +45,11 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
                               detail::options_of(run));
     KeptTraining kept(runs.summary().file.get(), what, options, steps.back());
     kept.resume(trainer);
-    reached = kept.told<TrainedRegression>();
+    reached = kept.results<TrainedRegression>();
     simulate::Simulation done;
     for (std::size_t i = reached.size(); i < steps.size() && kept.advance(trainer, steps[i]); ++i) {
       reached.push_back({steps[i], trainer.parameters()});
-      kept.tell(reached.back());
+      kept.add(reached.back());
     }
     done.interrupted = reached.size() < steps.size();
     if (!done.interrupted) kept.end();

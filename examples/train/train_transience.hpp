@@ -88,7 +88,7 @@ inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const
     };
     KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
     kept.resume(trainer);
-    course = kept.template told<TransiencePoint>();
+    course = kept.template results<TransiencePoint>();
     simulate::Simulation done;
     for (std::int64_t i = std::ssize(course) + 1; i <= run.measurements; ++i) {
       const std::int64_t next = run.steps * i / run.measurements;
@@ -99,7 +99,7 @@ inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const
       const TransiencePoint point{next, score(fresh), score(chosen_by), score(shared)};
       if (simulate::InterruptGuard::requested()) break;
       course.push_back(point);
-      kept.tell(point);
+      kept.add(point);
     }
     done.interrupted = std::ssize(course) < run.measurements;
     if (!done.interrupted) kept.end();

@@ -155,11 +155,11 @@ std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o,
   const std::size_t cores = std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
   const bool tells = !o.output.quiet && ::isatty(STDERR_FILENO) != 0;
   std::size_t done = 0;
-  const auto told = [&](std::size_t, const Finished&) {
+  const auto on_end = [&](std::size_t, const Finished&) {
     if (tells) std::fprintf(stderr, "\r\033[K%zu of %zu runs (Ctrl-C: stop)", ++done, children.size());
   };
   const std::vector<Finished> finished =
-      run_children(children, jobs, std::max<std::size_t>(cores / jobs, 1), interrupts, told);
+      run_children(children, jobs, std::max<std::size_t>(cores / jobs, 1), interrupts, on_end);
   if (tells) std::fputs("\r\033[K", stderr);
   for (std::size_t i = 0; i < children.size(); ++i) {
     runs.push_back(

@@ -111,7 +111,7 @@ int Interrupts::count() const { return interrupts_so_far; }
 
 std::vector<Finished> run_children(const std::vector<Child>& children, std::size_t jobs, std::size_t threads_per_child,
                                    const Interrupts& interrupts,
-                                   const std::function<void(std::size_t index, const Finished& finished)>& told) {
+                                   const std::function<void(std::size_t index, const Finished& finished)>& on_end) {
   std::vector<Finished> results(children.size());
   std::map<pid_t, std::size_t> running;
   std::size_t next = 0;
@@ -120,7 +120,7 @@ std::vector<Finished> run_children(const std::vector<Child>& children, std::size
     while (interrupts.count() == 0 && running.size() < jobs && next < children.size()) {
       const pid_t process = start(children[next], threads_per_child, results[next].problem);
       if (process != 0) running.emplace(process, next);
-      if (process == 0) told(next, results[next]);
+      if (process == 0) on_end(next, results[next]);
       ++next;
     }
     if (running.empty()) return results;
@@ -137,7 +137,7 @@ std::vector<Finished> run_children(const std::vector<Child>& children, std::size
       continue;
     }
     results[found->second] = finished(status, usage);
-    told(found->second, results[found->second]);
+    on_end(found->second, results[found->second]);
     running.erase(found);
   }
 }

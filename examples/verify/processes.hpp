@@ -33,10 +33,10 @@ class Interrupts {
   int count() const;
 };
 
-/// Starts the children in their order, and has at most `jobs` at a time. `told` is called as each one ends. Children
+/// Starts the children in their order, and has at most `jobs` at a time. `on_end` is called as each one ends. Children
 /// that were not started before an interrupt keep exit code -1.
 std::vector<Finished> run_children(const std::vector<Child>& children, std::size_t jobs, std::size_t threads_per_child,
                                    const Interrupts& interrupts,
-                                   const std::function<void(std::size_t index, const Finished& finished)>& told);
+                                   const std::function<void(std::size_t index, const Finished& finished)>& on_end);
 
 }  // namespace incontext::examples::verify

@@ -154,7 +154,7 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
     run_batches<System>(KeyGradientBatch<Reader, Team>{reader, all}, all.problem.keys.rows, workers);
   }
   std::vector<ParameterSums> sums;
-  const std::vector<T> host = simulate::detail::copy_home(memory, 4 * queries, 2 * queries);
+  const std::vector<T> host = simulate::detail::copy_to_host(memory, 4 * queries, 2 * queries);
   for (std::int64_t i = 0; i < queries; ++i) {
     const auto at = static_cast<std::size_t>(i);
     sums.push_back({static_cast<double>(host[at]), static_cast<double>(host[at + static_cast<std::size_t>(queries)])});

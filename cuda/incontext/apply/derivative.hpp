@@ -82,7 +82,7 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
       System::for_each_by_half_warps(slot_count, workers, rows);
     }
     System::for_each_index(slot_count, workers, rows);
-    terms = simulate::detail::copy_home(results, 0, scores.rows);
+    terms = simulate::detail::copy_to_host(results, 0, scores.rows);
   });
   for (std::int64_t i = 0; i < scores.rows && options.undefined == Undefined::refuse; ++i) {
     if (std::isnan(terms[static_cast<std::size_t>(i)])) {

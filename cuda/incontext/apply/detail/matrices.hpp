@@ -178,7 +178,7 @@ class Output {
   [[nodiscard]] MatrixView<T> grid() const { return grid_; }
   void collect() const {
     if constexpr (System::lanes == 1) {
-      const std::vector<T> packed = simulate::detail::copy_home(memory_, 0, host_.rows * host_.columns);
+      const std::vector<T> packed = simulate::detail::copy_to_host(memory_, 0, host_.rows * host_.columns);
       copy_matrix(grid_at(packed.data(), host_.rows, host_.columns, order_), host_);
     }
   }

@@ -39,7 +39,7 @@ class BatchMean {
     if (simulate::InterruptGuard::requested()) return {};
     System::for_each_by_ways(chunks * outputs, workers_,
                              SumChunk<Scalar>{address(values_), stride, count, outputs, address(moments_)});
-    const std::vector<statistics::Moments> home = copy_home(moments_, 0, chunks * outputs);
+    const std::vector<statistics::Moments> home = copy_to_host(moments_, 0, chunks * outputs);
     std::vector<statistics::Moments> total;
     for (std::size_t k = 0; k < static_cast<std::size_t>(outputs); ++k) {
       statistics::MomentsTree tree;

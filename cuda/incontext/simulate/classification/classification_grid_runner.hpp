@@ -193,7 +193,7 @@ class GridRunner {
   /// The moments on the device are those of a block's rows chunk after chunk, then the next block's; on a CPU all rows
   /// are a block. A row's are its losses, accuracy and differences; the simulation has all losses first.
   [[nodiscard]] std::vector<statistics::Moments> in_order(std::int64_t chunks) const {
-    const std::vector<statistics::Moments> host = copy_home(moments_, 0, chunks * trial_.row_count * row_outputs_);
+    const std::vector<statistics::Moments> host = copy_to_host(moments_, 0, chunks * trial_.row_count * row_outputs_);
     std::vector<statistics::Moments> result(host.size());
     const int block = lanes == 1 ? block_ : trial_.row_count;
     auto next = host.begin();

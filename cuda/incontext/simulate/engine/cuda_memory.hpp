@@ -55,7 +55,7 @@ inline cudaMemPool_t gpu_pool() {
   return found ? pool : nullptr;
 }
 
-/// An array in the GPU's memory. Only kernels and copy_home reach its elements; the values of new elements are
+/// An array in the GPU's memory. Only kernels and copy_to_host reach its elements; the values of new elements are
 /// undefined.
 ///
 /// Errors    std::bad_alloc if there is not enough memory.
@@ -128,7 +128,7 @@ class GpuMemory {
 
 /// Elements first ... first + count - 1 in the host's memory, by one copy.
 template <class T>
-std::vector<T> copy_home(const GpuMemory<T>& memory, std::int64_t first, std::int64_t count) {
+std::vector<T> copy_to_host(const GpuMemory<T>& memory, std::int64_t first, std::int64_t count) {
   std::vector<T> home(static_cast<std::size_t>(count));
   if (count > 0) {
     require_done(cudaMemcpy(home.data(), memory.data() + first, home.size() * sizeof(T), cudaMemcpyDeviceToHost),

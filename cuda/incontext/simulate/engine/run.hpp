@@ -148,7 +148,7 @@ class Runner {
     if (InterruptGuard::requested()) return {};
     System::for_each_by_ways(chunks * outputs, workers_,
                              SumChunk<T>{address(values_), stride, trials, outputs, address(moments_)});
-    return copy_home(moments_, 0, chunks * outputs);
+    return copy_to_host(moments_, 0, chunks * outputs);
   }
 
   TrialType trial_;

@@ -72,7 +72,7 @@ Sample sample_on(const TrialType& trial, const Options& options) {
   }
   for (std::int64_t k = 0; k < trial.outputs(); ++k) {
     if (InterruptGuard::requested()) return {};
-    const std::vector<T> unsorted = detail::copy_home(values, k * stride, options.trials);
+    const std::vector<T> unsorted = detail::copy_to_host(values, k * stride, options.trials);
     const auto sorted = result.values.begin() + k * options.trials;
     std::copy(unsorted.begin(), unsorted.end(), sorted);
     std::sort(sorted, sorted + options.trials);

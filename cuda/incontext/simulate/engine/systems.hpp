@@ -187,7 +187,7 @@ auto* address(Memory& memory) {
 
 /// Elements first ... first + count - 1 of a host's buffer; of a GPU's, by one copy: engine/cuda.hpp.
 template <class T>
-std::vector<T> copy_home(const std::vector<T>& memory, std::int64_t first, std::int64_t count) {
+std::vector<T> copy_to_host(const std::vector<T>& memory, std::int64_t first, std::int64_t count) {
   return std::vector<T>(memory.begin() + first, memory.begin() + first + count);
 }
 

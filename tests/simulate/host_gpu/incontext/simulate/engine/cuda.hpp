@@ -44,7 +44,7 @@ inline void use_gpu(int gpu) { host_gpu_used = gpu; }
 inline std::string why_gpu_fails(int) { return host_gpu.failing_kernels-- > 0 ? host_gpu.failure : ""; }
 inline std::int64_t gpu_working_numbers() { return host_gpu.working_numbers; }
 
-/// As on a GPU, elements are reached through an address or copy_home alone, a resized buffer does not keep what it held,
+/// As on a GPU, elements are reached through an address or copy_to_host alone, a resized buffer does not keep what it held,
 /// and fresh memory holds anything: here NaN, so that a number read before it was written changes every result.
 template <class T>
 class GpuMemory {
@@ -72,7 +72,7 @@ class GpuMemory {
 };
 
 template <class T>
-std::vector<T> copy_home(const GpuMemory<T>& memory, std::int64_t first, std::int64_t count) {
+std::vector<T> copy_to_host(const GpuMemory<T>& memory, std::int64_t first, std::int64_t count) {
   return std::vector<T>(memory.data() + first, memory.data() + first + count);
 }
 
