@@ -318,7 +318,7 @@ TEST_CASE("a record keeps trainings to the last bit, and refuses hostile ones wi
                         .trainings = {{.name = "one",
                                        .state = {{0.1, -0.0}, {{5e-324, 2}, {infinity, 3}, 41}, 0.7},
                                        .last = {40, 1, 2, 3, 4, 5},
-                                       .told = {{1, 2, 3}, {}}}}};
+                                       .results = {{1, 2, 3}, {}}}}};
   const std::string text = record_text(run);
   write_text(file, text);
   const RecordedRun read = read_record(file, "--resume");
@@ -327,7 +327,7 @@ TEST_CASE("a record keeps trainings to the last bit, and refuses hostile ones wi
   CHECK(read.trainings[0].state.parameters == run.trainings[0].state.parameters);
   CHECK(read.trainings[0].state.adam.second == run.trainings[0].state.adam.second);
   CHECK(read.trainings[0].state.first_loss == 0.7);
-  CHECK(read.trainings[0].told == run.trainings[0].told);
+  CHECK(read.trainings[0].results == run.trainings[0].results);
   const auto refused = [&](const std::string& from, const std::string& to) {
     write_text(file, sealed(text, from, to));
     return testing::message_of<InputError>([&] { read_record(file, "--resume"); });
