@@ -16,15 +16,20 @@ PROGRAM = os.environ["INCONTEXT_PROGRAM"]
 DIABETES = ROOT / "examples/data/diabetes.csv"
 SANITIZED = os.environ.get("INCONTEXT_SANITIZED", "OFF") == "ON"  # sanitizers reserve more memory than a limit allows
 
-CASES = []  # (title, function), in their order
+CASES, SLOW = {}, {}  # functions by title
 
 
-def case(title):
+def case(title, cases=CASES):
     """Makes a function a test of that title. CMakeLists.txt finds it by the beginning of its line."""
     def register(function):
-        CASES.append((title, function))
+        cases[title] = function
         return function
     return register
+
+
+def slow(title):
+    """The same for one of the slow tests."""
+    return case(title, SLOW)
 
 
 @dataclass

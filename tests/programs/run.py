@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py FILE [TITLE]: runs the cases of one of the files beside it, or the one of that title. INCONTEXT_PROGRAM is the
-program. Exit 1: a case failed; the statement and the values around it are printed."""
+"""run.py FILE [TITLE]: runs the cases of one of the files beside it, but for the slow ones, or the one of that title.
+INCONTEXT_PROGRAM names the program. Exit 1: a case failed; the statement and the values around it are printed."""
 import importlib
 import sys
 import traceback
@@ -11,11 +11,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import program  # noqa: E402
 
 importlib.import_module(Path(sys.argv[1]).stem)
-chosen = [(title, function) for title, function in program.CASES if sys.argv[2:] in ([], [title])]
+chosen = program.CASES if len(sys.argv) == 2 else {
+    title: function for title, function in (program.CASES | program.SLOW).items() if title == sys.argv[2]}
 if not chosen:
     sys.exit(f"run.py: {sys.argv[1]} has no case '{sys.argv[2]}'")
 failed = 0
-for title, function in chosen:
+for title, function in chosen.items():
     try:
         function()
     except Exception as error:  # noqa: BLE001
