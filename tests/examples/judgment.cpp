@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "examples/support/controls.hpp"
 #include "examples/support/deliver.hpp"
 #include "examples/support/report.hpp"
 #include "support/catch.hpp"
@@ -254,6 +255,20 @@ TEST_CASE("what is said of draws is said where something was drawn", "[judgment]
     CHECK(std::count(report.tables[0].notes.begin(), report.tables[0].notes.end(), "Rows share their draws.") ==
           (simulated ? 1 : 0));
   }
+}
+
+TEST_CASE("a control that should have been rejected and was not is a disagreement", "[judgment]") {
+  const Estimate estimate(incontext::statistics::Moments{.count = 100, .mean = 0.3, .sum_of_squares = 99 * 1e-4});
+  const auto verdict_of = [&](double claimed, double exact) {
+    Controls controls;
+    controls.add({"limit", std::int64_t{10}, "here"}, claimed, exact, estimate);
+    Verdict verdict{.agrees = true, .text = "Agreement."};
+    controls.join(verdict);
+    return std::make_pair(verdict.agrees.value(), std::get<std::string>(controls.table().rows.at(0).back()));
+  };
+  CHECK(verdict_of(0.5, 0.3) == std::make_pair(true, std::string("rejected")));
+  CHECK(verdict_of(0.3, 0.5) == std::make_pair(false, std::string("NOT REJECTED")));
+  CHECK(verdict_of(0.3, 0.305) == std::make_pair(true, std::string("cannot tell")));
 }
 
 }  // namespace judgment_test
