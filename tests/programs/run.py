@@ -22,6 +22,7 @@ for title, function in chosen.items():
     except Exception as error:  # noqa: BLE001
         failed += 1
         shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+        del shown.stack[0]  # this file's
         for frame in shown.stack:
             frame.locals = {name: text[:400] for name, text in (frame.locals or {}).items() if name[0] != "_"}
         print(f"FAILED: {title}", *shown.format(), sep="\n")
