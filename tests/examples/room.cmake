@@ -25,23 +25,17 @@ endif()
 target_sources(test_examples PRIVATE ${_ledger})
 target_compile_definitions(test_examples PRIVATE INCONTEXT_SOURCES="${PROJECT_SOURCE_DIR}")
 
-# The program itself, where it is built: run as a user runs it.
+# What the program prints and the library finds; else tests/programs/ has the tests of the program.
 if(TARGET incontext-program)
-  file(GLOB _programs CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*_program.cpp")
-  incontext_add_test_program(test_programs SOURCES ${_programs} LINK incontext_examples incontext::compiled LABEL examples TIMEOUT ${INCONTEXT_HANG_GUARD})
+  incontext_add_test_program(test_programs SOURCES "${CMAKE_CURRENT_LIST_DIR}/library_program.cpp" LINK incontext_examples incontext::compiled LABEL examples TIMEOUT ${INCONTEXT_HANG_GUARD})
   incontext_optimize_less(test_programs -O0)
-  target_compile_definitions(test_programs PRIVATE INCONTEXT_SOURCES="${PROJECT_SOURCE_DIR}"
-                                                   INCONTEXT_PROGRAM="$<TARGET_FILE:incontext-program>")
+  target_compile_definitions(test_programs PRIVATE INCONTEXT_PROGRAM="$<TARGET_FILE:incontext-program>")
   add_dependencies(test_programs incontext-program)
-  if(INCONTEXT_SLOW_TESTS)
-    add_test(NAME examples/record_slow COMMAND test_programs "[.slow]")
-    set_tests_properties(examples/record_slow PROPERTIES LABELS slow TIMEOUT ${INCONTEXT_HANG_GUARD} ENVIRONMENT OMP_WAIT_POLICY=passive)
-    find_package(Python3 QUIET COMPONENTS Interpreter)
-    if(Python3_Interpreter_FOUND)
-      add_test(NAME torture/train_kills COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tests/torture/train_kills"
-                                                "$<TARGET_FILE:incontext-program>")
-      set_tests_properties(torture/train_kills PROPERTIES LABELS slow TIMEOUT ${INCONTEXT_HANG_GUARD} ENVIRONMENT OMP_WAIT_POLICY=passive)
-    endif()
+  find_package(Python3 QUIET COMPONENTS Interpreter)
+  if(INCONTEXT_SLOW_TESTS AND Python3_Interpreter_FOUND)
+    add_test(NAME torture/train_kills COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/tests/torture/train_kills"
+                                              "$<TARGET_FILE:incontext-program>")
+    set_tests_properties(torture/train_kills PROPERTIES LABELS slow TIMEOUT ${INCONTEXT_HANG_GUARD} ENVIRONMENT OMP_WAIT_POLICY=passive)
   endif()
   if(INCONTEXT_BASH)
     add_test(NAME examples/ledger_page

@@ -333,6 +333,19 @@ TEST_CASE("sphere task: the angle of a unit vector is right to rounding, ends in
   CHECK(worst <= 2e-16);
 }
 
+TEST_CASE("sphere task: contexts a set of shared prototypes apart have the same cells") {
+  using namespace incontext;
+  const simulate::SphereTask task{3, 4, 12, simulate::ContextLaw::balanced, 2};
+  const auto drawn = [&](std::uint64_t i) { return simulate::draw_sphere_context<double>(task, 7, i); };
+  CHECK(drawn(0).prototypes == drawn(2).prototypes);
+  CHECK(drawn(1).prototypes == drawn(5).prototypes);
+  CHECK(drawn(0).prototypes != drawn(1).prototypes);
+  CHECK(drawn(0).inputs != drawn(2).inputs);
+  const auto alone = simulate::draw_sphere_context<double>({3, 4, 12}, 7, 1);
+  CHECK(drawn(1).prototypes == alone.prototypes);
+  CHECK(drawn(1).inputs == alone.inputs);
+}
+
 TEST_CASE("sphere task: bad input is refused by name and value", "[bad-input]") {
   const auto message = [](const SphereTask& task) {
     return testing::message_of([&] { (void)draw_sphere_context<float>(task, 1, 1); });
