@@ -11,7 +11,7 @@
 #include "bench/support/build.hpp"
 #include "incontext/simulate/classification/classification_search.hpp"
 
-// Our side of bench/compare_classification. Prints the workload first, then takes one order per line:
+// Our side of bench/compare classification. Prints the workload first, then takes one order per line:
 //   {"work": "grid" | "search", "trials": n, "seed": s, "threads": t}
 // A grid returns all losses and accuracies, a search the best point of a coarse grid that it refines.
 

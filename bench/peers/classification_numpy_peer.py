@@ -1,11 +1,11 @@
-"""NumPy's side of bench/compare_classification: the loss of softmax attention over a grid of kappas and gains.
+"""NumPy's side of bench/compare classification: the loss of softmax attention over a grid of kappas and gains.
 
 What a competent user would write, in two ways. Both: float32, contexts drawn in blocks by rejection without a Python
 loop over points, kernels summed by class once a kappa, logits relative to the largest, a process a core. "arrays" takes a
 block of contexts at once, contexts x kappas x gains x classes, as one writes it down; "cache" goes context by context and
 class by class through buffers that stay in the cache, as one writes it after an afternoon with a profiler.
 
-Orders, one JSON object a line after the workload: {"work": "tune", "way": w, "threads": t} finds the best block;
+Orders (bench/peers/protocol.py): {"work": "tune", "way": w, "threads": t} finds the best block;
 {"work": "grid", "way": w, "trials": n, "seed": s, "threads": t} answers losses, standard errors and accuracies.
 """
 
@@ -14,12 +14,12 @@ import os
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # the processes are what runs in parallel
 
-import json
 import multiprocessing
-import sys
 import time
 
 import numpy as np
+
+import protocol
 
 F = np.float32
 
@@ -107,10 +107,6 @@ def share_of_process(work):
     return sums, squares, right
 
 
-def say(**message):
-    print(json.dumps(message), flush=True)
-
-
 def run(pool, processes, w, way, block, trials, seed):
     share = -(-trials // processes)
     seeds = np.random.SeedSequence(seed).spawn(processes)
@@ -123,31 +119,33 @@ def run(pool, processes, w, way, block, trials, seed):
     return n, means, errors, right / n
 
 
-def main():
-    w = json.loads(sys.stdin.readline())
-    say(name="NumPy", version=np.__version__, how="float32, default_rng, a process a core")
+def make_works(w):
     pools, kept = {1: None}, {}
-    for line in sys.stdin:
-        order = json.loads(line)
-        way, processes = order["way"], order["threads"]
+
+    def pool_of(processes):
         if processes not in pools:
             pools[processes] = multiprocessing.Pool(processes)
             pools[processes].map(len, [()] * processes)
-        if order["work"] == "tune":
-            times = {}
-            for block in WAYS[way][1]:
-                start = time.perf_counter()
-                run(pools[processes], processes, w, way, block, 256 * processes, 1)
-                times[block] = time.perf_counter() - start
-            kept[way] = min(times, key=times.get)
-            say(kept=f"blocks of {kept[way]} contexts", tried=times)
-        else:
+        return pools[processes], processes
+
+    def tune(order):
+        way, (pool, processes), times = order["way"], pool_of(order["threads"]), {}
+        for block in WAYS[way][1]:
             start = time.perf_counter()
-            n, means, errors, right = run(pools[processes], processes, w, way, kept.get(way, 64), order["trials"], order["seed"])
-            seconds = time.perf_counter() - start
-            say(trials=n, seconds=seconds, loss=means.ravel().tolist(), standard_error=errors.ravel().tolist(),
-                accuracy=right.tolist())
+            run(pool, processes, w, way, block, 256 * processes, 1)
+            times[block] = time.perf_counter() - start
+        kept[way] = min(times, key=times.get)
+        return {"kept": f"blocks of {kept[way]} contexts", "tried": times}
+
+    def grid(order):
+        way, (pool, processes) = order["way"], pool_of(order["threads"])
+        start = time.perf_counter()
+        n, means, errors, right = run(pool, processes, w, way, kept.get(way, 64), order["trials"], order["seed"])
+        return {"trials": n, "seconds": time.perf_counter() - start, "loss": means.ravel().tolist(),
+                "standard_error": errors.ravel().tolist(), "accuracy": right.tolist()}
+
+    return {"tune": tune, "grid": grid}
 
 
 if __name__ == "__main__":
-    main()
+    protocol.serve("NumPy", np.__version__, "float32, default_rng, a process a core", make_works)

@@ -89,6 +89,5 @@ if __name__ == "__main__":
         "JAX",
         jax.__version__,
         "jit, vmap, random.normal float32, one compiled loop over batches",
-        make_run,
-        candidates,
+        protocol.simulation(make_run, candidates),
     )

@@ -11,7 +11,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import time
 from collections import namedtuple
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -73,19 +72,10 @@ class Worker:
 
 
 def make_run(workload):
-    pools = {}
-
     def run(candidate, trials, seed, threads):
         seeds = np.random.SeedSequence(seed).spawn(candidate.workers)
         workers = [Worker(workload, candidate.batch, candidate.products, s) for s in seeds]
-        share = -(-trials // candidate.workers)
-        if candidate.workers == 1:
-            return workers[0].run(share)
-        pool = pools.setdefault(candidate.workers, ThreadPoolExecutor(candidate.workers))
-        totals = protocol.Totals(len(workload["temperatures"]))
-        for part in pool.map(lambda worker: worker.run(share), workers):
-            totals.add(part.trials, part.sums, part.squares)
-        return totals
+        return protocol.side_by_side(workers, trials)
 
     return run
 
@@ -120,7 +110,5 @@ if __name__ == "__main__":
         "NumPy",
         np.__version__,
         "batched float32, default_rng (PCG64), a generator a thread, buffers reused",
-        make_run,
-        candidates,
-        sampler,
+        protocol.simulation(make_run, candidates, sampler),
     )

@@ -1,21 +1,30 @@
-"""The protocol between bench/compare and a peer: one JSON object per line, in on stdin, out on stdout.
+"""The protocol between bench/compare and a contestant: one JSON object per line, in on stdin, out on stdout.
 
-The first line in is the workload, computed by the library itself (bench/peers/incontext.cpp): sizes, the attention's
-matrix, temperatures. Every line after it is an order:
+The first line in is the workload: sizes, matrices, temperatures. Our programs, which state it, print it in place of
+reading it. The first line out says who answers ("name", "version", "how"). Every line in after it is an order, which
+has a "work", a "seed" and "threads", and every line out its answer:
 
-  {"work": "tune", "threads": t}                            -> the candidates tried, and the one kept
-  {"work": "literal", "trials": n, "seed": s, "threads": t} -> trials, seconds, means, standard errors, peak memory
-  {"work": "sampler", "precision": "float"}                 -> nanoseconds per normal, one thread (NumPy alone)
+  simulation      {"work": "tune"}                            -> the candidates tried, and the one kept
+                  {"work": "literal", "trials": n}            -> trials, seconds, means, standard errors
+                  {"work": "sampler", "precision": "float"}   -> nanoseconds per normal, one thread (NumPy alone)
+  training        {"work": "check"}                           -> loss and gradient of the workload's contexts, by work
+                  {"work": "linear" | "softmax", "steps": n}  -> seconds, the mean loss of the last tenth
+  rows, arrays    {"work": "softmax" | ..., "repetitions": k} -> wall and processor seconds of the fastest
+                  {"work": "row", "scores": z}                -> weights of a row, and its vjp along the scores
+                  {"work": "output"}                          -> some numbers of the output of attention
+  classification  in bench/peers/classification_numpy_peer.py
 
-A peer states what it is ("name", "version", "how") in its first line out.
+A work that a contestant does not have is answered by {"skipped": why}.
 
 At the end: what peers on a GPU share, which print lines of bench/gpu/throughput.cu's form.
 """
 
 import json
-import resource
+import math
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 
 def told(candidate):
@@ -48,6 +57,21 @@ class Totals:
         return means, [variance**0.5 for variance in variances]
 
 
+_pools = {}
+
+
+def side_by_side(workers, trials):
+    """The totals of trials that workers share, each in a thread of its own: worker.run(trials) -> Totals."""
+    share = -(-trials // len(workers))
+    if len(workers) == 1:
+        return workers[0].run(share)
+    pool = _pools.setdefault(len(workers), ThreadPoolExecutor(len(workers)))
+    parts = list(pool.map(lambda worker: worker.run(share), workers))
+    for part in parts[1:]:
+        parts[0].add(part.trials, part.sums, part.squares)
+    return parts[0]
+
+
 def tune(candidates, run, threads):
     """Times every candidate twice on about a quarter of a second of work, and keeps the fastest."""
     tried = []
@@ -67,39 +91,92 @@ def tune(candidates, run, threads):
     return candidates[order[0]], tried
 
 
-def serve(name, version, how, make_run, make_candidates, sampler=None):
-    """Answers orders until the input ends.
-
-    make_run(workload) gives run(candidate, trials, seed, threads) -> Totals; trials may be rounded up to whole batches.
-    """
-    workload = json.loads(sys.stdin.readline())
-    run = make_run(workload)
+def serve(name, version, how, make_works):
+    """Answers orders until the input ends. make_works(workload) -> {work: function of the order -> answer}."""
+    works = make_works(json.loads(sys.stdin.readline()))
     say(name=name, version=version, how=how)
-    kept = {}
     for line in sys.stdin:
         order = json.loads(line)
-        threads = order.get("threads", 1)
-        if order["work"] == "tune":
-            candidate, tried = tune(make_candidates(threads), run, threads)
-            kept[threads] = candidate
-            say(kept=told(candidate), tried=tried)
-        elif order["work"] == "literal":
+        work = works.get(order["work"])
+        say(**(work(order) if work else {"skipped": f"no work called {order['work']}"}))
+
+
+def simulation(make_run, make_candidates, sampler=None):
+    """make_run(workload) -> run(candidate, trials, seed, threads) -> Totals; trials may be rounded up to batches."""
+
+    def make_works(workload):
+        run, kept = make_run(workload), {}
+
+        def tuned(order):
+            threads = order["threads"]
+            kept[threads], tried = tune(make_candidates(threads), run, threads)
+            return {"kept": told(kept[threads]), "tried": tried}
+
+        def literal(order):
             start = time.perf_counter()
-            totals = run(kept[threads], order["trials"], order["seed"], threads)
+            totals = run(kept[order["threads"]], order["trials"], order["seed"], order["threads"])
             seconds = time.perf_counter() - start
             means, errors = totals.report()
-            say(
-                trials=totals.trials,
-                seconds=seconds,
-                us_per_trial=1e6 * seconds / totals.trials,
-                means=means,
-                standard_errors=errors,
-                peak_kib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
-            )
-        elif order["work"] == "sampler" and sampler:
-            say(ns_per_normal=sampler(order["precision"]))
-        else:
-            say(skipped=f"no work called {order['work']}")
+            return {"trials": totals.trials, "seconds": seconds, "us_per_trial": 1e6 * seconds / totals.trials,
+                    "means": means, "standard_errors": errors}
+
+        works = {"tune": tuned, "literal": literal}
+        if sampler:
+            works["sampler"] = lambda order: {"ns_per_normal": sampler(order["precision"])}
+        return works
+
+    return make_works
+
+
+def training(make_check, make_train):
+    """make_check(work) -> (loss, gradient); make_train(work) -> train(steps, seed, threads) -> loss.
+
+    All peers train the same layer: the logits are the last k rows of P sum_j a_j e_j, with a = scores / n or
+    softmax(scores), scores = scale e_j^T M e_q, tokens e_j = (x_j; y_j) and, as the last key, e_q = (x; 0). The
+    parameters are M and P, each by columns. They draw contexts whose classes are not balanced, which is less work.
+    """
+
+    def make_works(workload):
+        def check(work):
+            loss, gradient = make_check(work)
+            return {"loss": float(loss), "gradient": [float(x) for x in gradient]}
+
+        def trained(train, order):
+            start = time.perf_counter()
+            loss = train(order["steps"], order["seed"], order["threads"])
+            return {"seconds": time.perf_counter() - start, "loss": loss}
+
+        works = {name: partial(trained, make_train(work)) for name, work in workload.items()}
+        return {**works, "check": lambda order: {name: check(work) for name, work in workload.items()}}
+
+    return make_works
+
+
+def fastest(work, repetitions):
+    """Least wall and processor seconds of a call, after one that does not count."""
+    wall = processor = float("inf")
+    work()
+    for _ in range(repetitions):
+        wall_before, processor_before = time.perf_counter(), time.process_time()
+        work()
+        wall = min(wall, time.perf_counter() - wall_before)
+        processor = min(processor, time.process_time() - processor_before)
+    return {"wall": wall, "processor": processor}
+
+
+def timed(functions, most=10_000):
+    """The works that time functions of a name, at most so many times."""
+    return {name: lambda order, call=call: fastest(call, min(order["repetitions"], most))
+            for name, call in functions.items()}
+
+
+def attention_inputs(shape):
+    """Queries, keys and values of that shape, which all contestants can make, flat."""
+    count = math.prod(shape)
+    return [[((i * factor) % 1009) / 504.5 - 1 for i in range(count)] for factor in (7919, 7907, 7901)]
+
+
+STRIDE = 251  # of the numbers of an output that are compared
 
 
 # The works of bench/gpu/throughput.cu, for peers on a GPU: name, batches to try, amount per trial, of what.

@@ -29,7 +29,7 @@
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
 
-// Our side of bench/compare_rows, which takes one order per line:
+// Our side of bench/compare rows, which takes one order per line:
 //   {"work": "copy" | "softmax" | ... , "threads": t, "repetitions": k} -> wall and processor time of the fastest
 // and, for "row", the weights of one row and its vjp along the scores themselves, which the peers must find, too.
 

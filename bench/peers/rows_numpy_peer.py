@@ -1,21 +1,9 @@
-"""NumPy's side of bench/compare_rows: softmax of the rows of a matrix and its vjp, on whole arrays, into arrays that are
-there. NumPy's elementwise functions use one thread whatever the order says.
-
-Orders as bench/peers/rows.cpp takes them; the keys of WORKS and "row" are known here.
-"""
-
-import json
-import sys
-import time
+"""NumPy's side of the workloads rows and arrays of bench/compare: softmax of the rows of a matrix and its vjp, on whole
+arrays, into arrays that are there. NumPy's elementwise functions use one thread whatever the order says."""
 
 import numpy
 
-LENGTH = 4096
-generator = numpy.random.default_rng(1)
-scores = generator.standard_normal((LENGTH, LENGTH), dtype=numpy.float32)
-cotangent = generator.standard_normal((LENGTH, LENGTH), dtype=numpy.float32)
-out = numpy.empty_like(scores)
-pulled = numpy.empty_like(scores)
+import protocol
 
 
 def softmax(rows, to):
@@ -34,31 +22,21 @@ def softmax_vjp(rows, along, weights, to):
     return to
 
 
-WORKS = {"softmax": lambda: softmax(scores, out), "softmax vjp": lambda: softmax_vjp(scores, cotangent, out, pulled)}
+def row_of(order):
+    row = numpy.array([order["scores"]], dtype=numpy.float32)
+    weights, change = numpy.empty_like(row), numpy.empty_like(row)
+    softmax_vjp(row, row, weights, change)
+    return {"weights": weights[0].tolist(), "vjp": change[0].tolist()}
 
 
-def fastest(work, repetitions):
-    wall = processor = float("inf")
-    work()
-    for _ in range(repetitions):
-        wall_before, processor_before = time.perf_counter(), time.process_time()
-        work()
-        wall = min(wall, time.perf_counter() - wall_before)
-        processor = min(processor, time.process_time() - processor_before)
-    return {"wall": wall, "processor": processor}
+def make_works(workload):
+    generator, length = numpy.random.default_rng(1), workload["length"]
+    scores, cotangent = generator.standard_normal((2, length, length), dtype=numpy.float32)
+    out, pulled = numpy.empty_like(scores), numpy.empty_like(scores)
+    functions = {"softmax": lambda: softmax(scores, out),
+                 "softmax vjp": lambda: softmax_vjp(scores, cotangent, out, pulled)}
+    return {**protocol.timed(functions, most=3), "row": row_of}
 
 
-def say(message):
-    print(json.dumps(message), flush=True)
-
-
-say({"name": "NumPy", "version": numpy.__version__, "how": "whole arrays"})
-for line in sys.stdin:
-    order = json.loads(line)
-    if order["work"] == "row":
-        row = numpy.array([order["scores"]], dtype=numpy.float32)
-        weights, change = numpy.empty_like(row), numpy.empty_like(row)
-        softmax_vjp(row, row, weights, change)
-        say({"weights": weights[0].tolist(), "vjp": change[0].tolist()})
-        continue
-    say(fastest(WORKS[order["work"]], min(order["repetitions"], 3)))
+if __name__ == "__main__":
+    protocol.serve("NumPy", numpy.__version__, "whole arrays", make_works)

@@ -5,7 +5,6 @@ interpreter's lock) is tried beside PyTorch's own threads.
 """
 
 from collections import namedtuple
-from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
@@ -64,21 +63,11 @@ class Worker:
 
 
 def make_run(workload):
-    pools = {}
-
     def run(candidate, trials, seed, threads):
         torch.set_num_threads(threads if candidate.workers == 1 else 1)
-        workers = [
-            Worker(workload, candidate.batch, candidate.products, 1000003 * seed + i) for i in range(candidate.workers)
-        ]
-        share = -(-trials // candidate.workers)
-        if candidate.workers == 1:
-            return workers[0].run(share)
-        pool = pools.setdefault(candidate.workers, ThreadPoolExecutor(candidate.workers))
-        totals = protocol.Totals(len(workload["temperatures"]))
-        for part in pool.map(lambda worker: worker.run(share), workers):
-            totals.add(part.trials, part.sums, part.squares)
-        return totals
+        seeds = range(1000003 * seed, 1000003 * seed + candidate.workers)
+        workers = [Worker(workload, candidate.batch, candidate.products, s) for s in seeds]
+        return protocol.side_by_side(workers, trials)
 
     return run
 
@@ -97,6 +86,5 @@ if __name__ == "__main__":
         "PyTorch",
         torch.__version__,
         f"batched float32, torch.randn, no_grad, a generator a thread, {torch.backends.cpu.get_cpu_capability()}",
-        make_run,
-        candidates,
+        protocol.simulation(make_run, candidates),
     )

@@ -14,7 +14,7 @@
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/simulate/classification/sphere_task.hpp"
 
-// Our side of bench/compare_training. Prints the workload first, then takes one order per line:
+// Our side of bench/compare training. Prints the workload first, then takes one order per line:
 //   {"work": "linear" | "softmax", "steps": n, "seed": s, "threads": t}
 // and answers with the seconds that the steps took and the mean loss of the last tenth of them. The workload has a
 // batch of contexts with its loss and gradient, so that a peer can show that it computes the same.

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import training_protocol
+import protocol
 
 
 def loss_of(parameters, inputs, labels, query, query_label, work, is_linear):
@@ -72,4 +72,5 @@ def make_train(work):
 
 
 if __name__ == "__main__":
-    training_protocol.serve("JAX", jax.__version__, "jit of the whole loop, value_and_grad, rbg", make_check, make_train)
+    works = protocol.training(make_check, make_train)
+    protocol.serve("JAX", jax.__version__, "jit of the whole loop, value_and_grad, rbg", works)

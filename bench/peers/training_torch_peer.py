@@ -2,7 +2,7 @@
 
 import torch
 
-import training_protocol
+import protocol
 
 
 def loss_of(parameters, inputs, labels, query, query_label, work):
@@ -63,4 +63,5 @@ def make_train(work):
 
 
 if __name__ == "__main__":
-    training_protocol.serve("PyTorch", torch.__version__, "eager, autograd, torch.optim.Adam", make_check, make_train)
+    works = protocol.training(make_check, make_train)
+    protocol.serve("PyTorch", torch.__version__, "eager, autograd, torch.optim.Adam", works)

@@ -76,6 +76,12 @@ PROGRAM = shutil.which(os.environ.get("INCONTEXT_PROGRAM", "")) or ""
 
 
 @pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_PROGRAM does not name the program")
+@pytest.mark.parametrize("workload", ["arrays", "baselines", "python"])
+def test_a_benchmark_of_the_package_answers_every_order_and_refuses_wrong_answers(workload):
+    subprocess.run([sys.executable, ROOT / "bench/compare", workload, "--self-test", PROGRAM], check=True)
+
+
+@pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_PROGRAM does not name the program")
 def test_the_second_simulation_of_a_program_has_a_stream_of_its_own():
     arguments = ["--trials", "4096", "--estimator", "literal", "--device", "serial", "--seed", "5", "--format", "json"]
     rows = json.loads(subprocess.check_output([PROGRAM, "temperature", *arguments]))["tables"][0]["rows"]

@@ -15,8 +15,8 @@
 #include "incontext/random/normal.hpp"
 #include "incontext/simulate/regression/regression_error.hpp"
 
-// Our side of bench/compare. Prints the workload and its exact errors first, then takes one order per line, as in
-// bench/peers/protocol.py:
+// Our side of bench/compare simulation. Prints the workload and its exact errors first, then takes one order per line, as
+// in bench/peers/protocol.py:
 //   {"work": "literal" | "conditional" | "sufficient_statistics", "trials": n, "seed": s, "threads": t}
 //   {"work": "sampler", "precision": "float" | "double" | "words" | "box_muller"}, the last two: its parts alone, in float
 
@@ -114,7 +114,7 @@ double time_sampler(const std::string& part) {
   if (part == "words") {
     return nanoseconds<std::uint32_t, 4>([&](auto& out, std::uint32_t block) { stream.words(block, out); });
   }
-  if (part != "box_muller") throw std::invalid_argument("bench-peers-incontext: no such part of the sampler: " + part);
+  if (part != "box_muller") throw std::invalid_argument("bench-peers-simulation: no such part of the sampler: " + part);
   static std::uint32_t words[4][lanes];
   stream.words(0, words);
   return nanoseconds<float, 4>([](auto& out, std::uint32_t) {
@@ -149,7 +149,7 @@ int main() {
       }
     }
   } catch (const std::exception& error) {
-    std::cerr << "bench-peers-incontext: " << error.what() << '\n';
+    std::cerr << "bench-peers-simulation: " << error.what() << '\n';
     return 2;
   }
 }
