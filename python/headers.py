@@ -1,9 +1,11 @@
 """Reads what the package takes from the C++ headers: names, parameters, documentation.
 
-    headers.py ROOT TABLE MAPS    writes the C++ table of documentation texts, and the classes of the maps in Python
+    headers.py ROOT INCLUDE RECORDS    writes headers of C++, documentation texts and the records' fields, into the folder
+                                       INCLUDE, and the classes of records, choices and maps in Python into RECORDS
 
-The headers are the only place where a result is documented. The package shows their text with its formulas, and the
-blocks of python/examples.txt below it. A block begins with [room::name], or with [room::name of Other] for a name that
+The headers are the only place where a result is documented, and where a struct's members are listed: records.txt names the
+structs that are classes of Python. The package shows the headers' text with its formulas, and the blocks of
+python/examples.txt below it. A block begins with [room::name], or with [room::name of Other] for a name that
 shares the text of another. A first sentence, an example, lines "= formula" in NumPy, and a line "~ name: draws; ...
 within tolerance" follow.
 """
@@ -13,6 +15,7 @@ import pathlib
 import re
 import sys
 from dataclasses import dataclass, field
+from typing import Iterator, NamedTuple
 
 ROOMS = {
     "include/incontext/baselines": "baselines",
@@ -43,6 +46,15 @@ DECLARATION = re.compile(
 )
 
 
+class Member(NamedTuple):
+    """A data member of a struct, or one of an enumeration."""
+
+    name: str
+    note: str  # the comment beside it
+    type: str = ""
+    start: str = ""  # what it is initialized by
+
+
 @dataclass
 class Entry:
     """One public name of a header."""
@@ -53,7 +65,7 @@ class Entry:
     is_function: bool
     subject: str = ""  # the type of the first parameter of a function
     parameters: list[tuple[str, str]] = field(default_factory=list)  # name, default or ""
-    members: list[tuple[str, str]] = field(default_factory=list)  # name, its comment
+    members: list[Member] = field(default_factory=list)
 
 
 def balanced(text: str) -> str:
@@ -83,16 +95,15 @@ def split_parameters(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def members_of(lines: list[str]) -> list[tuple[str, str]]:
+def members_of(lines: list[str]) -> list[Member]:
     """The data members of a struct's body, with the comments beside them."""
     found = []
-    for line in lines:
-        match = re.match(r"^  [\w:<>, ]+?\s(\w+)(?: = [^;]*| ?\{\})?;(?:\s*///<\s*(.*))?$", line)
-        several = re.match(r"^  \w[\w:<>]* (\w+(?:, \w+)+);(?:\s*///<\s*(.*))?$", line)
-        if several:
-            found += [(name, several.group(2) or "") for name in several.group(1).split(", ")]
-        elif match:
-            found.append((match.group(1), match.group(2) or ""))
+    for line in re.sub(r" =\n +", " = ", "\n".join(lines)).split("\n"):
+        match = re.match(r"^  (?!using|return|friend)([\w:]+(?:<[\w:<>, ]+>)?) (\w[^;]*);(?:\s*///<\s*(.*))?", line)
+        for declared in re.split(r", (?=\w+(?:,|$| = ))", match[2]) if match else []:
+            one = re.fullmatch(r"(\w+)(?: = (.*)| ?(\{\}))?", declared)
+            if one:
+                found.append(Member(one[1], match[3] or "", match[1], one[2] or one[3] or ""))
     return found
 
 
@@ -221,6 +232,11 @@ def readable(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
+def noted(members: list[Member]) -> str:
+    lines = [f"  {one.name}: {one.note}" for one in members if one.note and not one.name.endswith("_")]
+    return "\n".join(["Members", *lines]) if lines else ""
+
+
 # whose texts are those of a template of C++
 PER_MAP = {"softmax_of": "Softmax, SSMax, SSA, Elementwise", "entmax": "Entmax, Sparsemax"}
 
@@ -237,9 +253,7 @@ def documentation(overloads: list[Entry], own: Shown) -> str:
             text = f"{PER_MAP.get(stem, entry.subject)}: {text}"
         if text not in parts:
             parts.append(text)
-        noted = [f"  {name}: {note}" for name, note in entry.members if note and not name.endswith("_")]
-        if noted:
-            parts.append("Members\n" + "\n".join(noted))
+        parts.append(noted(entry.members))
     return "\n\n".join(filter(None, [*parts, own.text(), own.example]))
 
 
@@ -252,34 +266,228 @@ def texts(root: pathlib.Path) -> dict[str, str]:
     return {name: documentation(found[one.of], one) for name, one in every.items()}
 
 
-def maps_module(root: pathlib.Path) -> str:
-    """A module with a class for every map of incontext::maps::named_maps, of the fields of its struct."""
-    named = NAMED_MAP.findall((root / "include/incontext/maps/any_map.hpp").read_text())
-    scoring = "".join(path.read_text() for path in sorted((root / "include/incontext/scoring").glob("*.hpp")))
-    order = re.search(r"using Parameters = (.*?);", (root / "include/incontext/maps/any_map.hpp").read_text(), re.S)
+@dataclass
+class Type:
+    """A struct or an enumeration of the headers."""
+
+    text: str
+    members: list[Member]
+
+
+def types(root: pathlib.Path) -> dict[str, Type]:
+    """The structs and enumerations of every room, those of its folder detail included, by name: laws::SearchPlace."""
+    found: dict[str, Type] = {}
+    for folder, room in ROOMS.items():
+        for path in [*(root / folder / "detail").glob("*.hpp"), *(root / folder).glob("*.hpp")]:
+            lines = path.read_text().splitlines()
+            for begin, line in enumerate(lines):
+                match = re.match(r"(struct|enum class) (?:__attribute__\S+ )?(\w+) \{(.*)$", line)
+                if not match:
+                    continue
+                end = next(k for k in range(begin, len(lines)) if lines[k].startswith("}") or k == begin and "}" in line)
+                above = begin
+                while lines[above - 1].startswith(("///", "template")):
+                    above -= 1
+                text = "\n".join(one[4:] for one in lines[above:begin] if one.startswith("///"))
+                if match[1] == "struct":
+                    members = members_of(lines[begin + 1 : end])
+                else:
+                    body = "\n".join([match[3].partition("}")[0], *lines[begin + 1 : end]])
+                    one = r"(\w+),? *(?:///< *(.*))?(?:\n|$|(?= ))"
+                    members = [Member(name, note) for name, note in re.findall(one, body)]
+                found[f"{room}::{match[2]}"] = Type(text, members)
+    return found
+
+
+class Field(NamedTuple):
+    """A field of a record: its name, annotation and default in Python, and the member of C++."""
+
+    name: str
+    annotation: str
+    default: str
+    member: str
+
+
+@dataclass
+class Record:
+    """A class of records.txt."""
+
+    room: str
+    kind: str
+    name: str
+    cpp: str  # as numerics::SearchPlace
+    required: int | None
+    fields: list[Field] = field(default_factory=list)
+
+
+INTEGERS = ("int", "int64_t", "uint64_t", "size_t", "ptrdiff_t", "Count")
+PLAIN = {"bool": "bool", "string": "str", "double": "float", "T": "float", **dict.fromkeys(INTEGERS, "int")}
+
+
+def annotation(cpp: str, kind: str, known: set[str]) -> str:
+    """The type of a member in Python, "" where there is none."""
+    outer, _, inner = re.sub(r"\w+::", "", cpp).removesuffix(">").partition("<")
+    if outer == "optional":
+        return annotation(inner, kind, known) + " | None"
+    if outer == "array":
+        one, _, size = inner.rpartition(", ")
+        return f"tuple[{', '.join([annotation(one, kind, known)] * int(size))}]"
+    if outer == "vector":
+        one = annotation(inner, kind, known)
+        return f"list[{one}]" if kind == "results" or one in known else "Any"
+    if outer in PLAIN:
+        return "Any" if kind == "arrays" or (kind == "kernels" and cpp == "T") else PLAIN[outer]
+    return "Any" if outer in ("Vector", "Matrix") else outer if outer in known else ""
+
+
+def default(member: Member, annotated: str) -> str:
+    """What a member begins with, in Python; "" for nothing."""
+    start = re.sub(r"\bT\(([^()]*)\)", r"\1", member.start)
+    if start == "{}":
+        if annotated.startswith("list["):
+            return "[]"
+        empty = {"str": '""', "Any": "((),)" if "Matrix" in member.type else "()"}
+        return empty.get(annotated, f"{annotated}()")
+    if start.startswith("{"):
+        return f"({float(start[1:-1])},)"
+    if start in ("true", "false"):
+        return start.capitalize()
+    if "numeric_limits" in start:
+        return "math.nan" if "quiet_NaN" in start else "math.inf"
+    if "::" in start:
+        return f"{annotated}.{start.rpartition('::')[2]}"
+    is_literal = re.fullmatch(r"[\d.e-]+", start) and annotated != "int"
+    return str(float(start)) if is_literal else start
+
+
+def fields(record: Record, headers: dict[str, Type], known: set[str]) -> Iterator[Field]:
+    """The fields of a record; a member of a type that Python has not gives its own members."""
+    room = record.cpp.partition("::")[0]
+    for member in headers[record.cpp].members:
+        annotated = annotation(member.type, record.kind, known)
+        if annotated:
+            yield Field(member.name, annotated, default(member, annotated), member.name)
+            continue
+        inner = Record(record.room, record.kind, "", member.type if "::" in member.type else f"{room}::{member.type}", 0)
+        yield from (one._replace(member=f"{member.name}.{one.member}") for one in fields(inner, headers, known))
+
+
+def records(root: pathlib.Path, headers: dict[str, Type]) -> list[Record]:
+    """The classes of records.txt. As for functions of Python, a default counts where every later field has one."""
+    found = []
+    lines = re.sub(r"^#.*\n", "", (root / "python/records.txt").read_text(), flags=re.M).replace("\n  ", " ").split("\n")
+    for room, kind, *names in filter(None, map(str.split, lines)):
+        for one in names:
+            match = re.fullmatch(r"(\w+)(?::(\d))?(?:=(\S+))?", one)
+            assert match, one
+            found.append(Record(room, kind, match[1], match[3] or f"{room}::{match[1]}", int(match[2]) if match[2] else None))
+    known = {record.name for record in found}
+    for record in found:
+        if record.kind == "choices":
+            continue
+        own = list(fields(record, headers, known))
+        required = record.required if record.required is not None else len(own) if record.kind == "results" else 0
+        required = max([required, *(place + 1 for place, one in enumerate(own) if not one.default)])
+        record.fields = [one._replace(default=one.default if place >= required else "") for place, one in enumerate(own)]
+    return found
+
+
+def extended(root: pathlib.Path, room: str) -> set[str]:
+    """The records of a room to which a class of the same name, written by hand, adds something."""
+    return set(re.findall(r"^class (\w+)\(_\1\b", (root / f"python/incontext/{room}.py").read_text(), re.M))
+
+
+def class_of(name: str, base: str, room: str, lines: list[str]) -> str:
+    body = "".join(f"    {line}\n" for line in [f'__module__ = "incontext.{room}"', *lines])
+    return f"class {name}({base}):\n{body}"
+
+
+def record_lines(record: Record) -> list[str]:
+    return [f"{one.name}: {one.annotation}" + (f" = {one.default}" if one.default else "") for one in record.fields]
+
+
+def choice_class(record: Record, about: Type) -> str:
+    text = "\n\n".join(filter(None, [readable(about.text), noted(about.members)]))
+    body = re.sub(r"\n(?=[^\n])", "\n    ", f'r"""{text}"""')
+    return class_of(record.name, "Choice", record.room, [f"{one.name} = {value}" for value, one in enumerate(about.members)]
+                    ).replace("):\n", f"):\n    {body}\n\n", 1)
+
+
+WRITTEN = "Written by headers.py from the headers of C++."
+
+
+def records_module(room: str, every: list[Record], headers: dict[str, Type], by_hand: set[str]) -> str:
+    """A module with the choices and records of a room."""
+    own = [record for record in every if record.room == room and record.kind != "kernels"]
+    used = set(re.findall(r"[A-Z]\w+", "\n".join(line for record in own for line in record_lines(record))))
+    imports, types_alone = ["from .._record import Choice, Record"], []
+    for other in sorted({record.room for record in every}):
+        of_room = [record for record in every if record.room == other and record.name in used]
+        choices = sorted(record.name for record in of_room if record.kind == "choices")
+        if choices and other != room:
+            imports.append(f"from .{other} import {', '.join(choices)}")
+        # these are not there yet when this module is loaded
+        records_of_room = [record.name for record in of_room if record.kind != "choices"]
+        later = sorted(name for name in records_of_room if other != room or name in by_hand)
+        if later:
+            types_alone.append(f"    from ..{other} import {', '.join(later)}")
+    if types_alone:
+        imports += ["\nif TYPE_CHECKING:", *types_alone]
+    classes = []
+    for record in own:
+        if record.kind == "choices":
+            classes.append(choice_class(record, headers[record.cpp]))
+        elif record.name in by_hand:
+            classes.append(class_of(f"_{record.name}", "Record", room, record_lines(record)))
+        else:
+            base = "Record" if record.cpp == f"{room}::{record.name}" else f'Record, cpp="{record.cpp}"'
+            classes.append(class_of(record.name, base, room, record_lines(record)))
+    return "\n\n".join([f'"""The choices and records of a room. {WRITTEN}"""\nfrom __future__ import annotations\n\nimport math\n'
+                        "from typing import TYPE_CHECKING, Any\n\n" + "\n".join(imports) + "\n", *classes])
+
+
+def fields_header(every: list[Record]) -> str:
+    """A macro for each record that applies another to every field: its name in Python, and the member of C++."""
+    lines = []
+    for record in every:
+        applied = " ".join(f"X({one.name}, {one.member})" for one in record.fields)
+        if applied:
+            lines.append(f"#define INCONTEXT_FIELDS_{record.room}_{record.name}(X) {applied}")
+    return "#pragma once\n\n" + "\n".join(lines) + "\n"
+
+
+def maps_module(root: pathlib.Path, every: list[Record], headers: dict[str, Type]) -> str:
+    """A module with a class for every map of incontext::maps::named_maps, and for every kernel."""
+    table = (root / "include/incontext/maps/any_map.hpp").read_text()
+    order = re.search(r"using Parameters = (.*?);", table, re.S)
     assert order
     parameters = [name.lower() for name in re.findall(r"parameter::(\w+)", order[1])]
-    choices, classes = set(), []
+    choices, classes = {record.name for record in every if record.kind == "choices"}, []
+    named = NAMED_MAP.findall(table)
     for name, kind in named:
-        if kind == "RatioScore":
-            continue
-        struct = re.search(rf"^struct {kind} \{{\n(.*?)^\}};", scoring, re.M | re.S)
-        assert struct, f"there is no struct of the map {kind}"
-        fields = [f"{field}: Any = {float(start)}" for field, start in re.findall(r"^  T (\w+) = T\((.*)\);", struct[1], re.M)]
-        for choice, field, start in re.findall(r"^  (\w+) (\w+) = \1::(\w+);", struct[1], re.M):
-            choices.add(choice)
-            fields.append(f"{field}: {choice} = {choice}.{start}")
-        body = "".join(f"    {line}\n" for line in ['__module__ = "incontext.scoring"', f'_name = "{name}"', *fields])
-        classes.append(f"class {kind}(Map):\n{body}")
+        if kind != "RatioScore":
+            own = Record("scoring", "kernels", kind, f"scoring::{kind}", None)
+            own.fields = list(fields(own, headers, choices))
+            classes.append(class_of(kind, "Map", "scoring", [f'_name = "{name}"', *record_lines(own)]))
+    classes += [class_of(one.name, "_Kernel", "scoring", record_lines(one)) for one in every if one.kind == "kernels"]
+    used = sorted(choices & set(re.findall(r"\w+", "".join(classes))))
     ratios = tuple(name for name, kind in named if kind == "RatioScore")
     return "\n\n".join([
-        '"""The maps that have a name in C++, as classes. Written by headers.py from their headers."""',
-        f"from __future__ import annotations\n\nfrom typing import Any\n\nfrom .scoring import {', '.join(sorted({*choices, 'Map'}))}\n",
+        f'"""The maps that have a name in C++, and the kernels. {WRITTEN}"""\n'
+        "from __future__ import annotations\n\nfrom typing import Any\n\n"
+        f"from ..scoring import {', '.join(sorted([*used, 'Map', '_Kernel']))}\n",
         f"PARAMETERS = {tuple(parameters)}\nRATIO_FUNCTIONS = {ratios}\n", *classes])
 
 
+def write(path: pathlib.Path, text: str) -> None:
+    """Writes a file where it differs, so that what depends on it is not made again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
 def main() -> None:
-    root, output, maps = map(pathlib.Path, sys.argv[1:])
+    root, include, folder = map(pathlib.Path, sys.argv[1:])
     rows = []
     for name, text in sorted(texts(root).items()):
         # a literal of at most 16 kB each, in pieces, because compilers limit their length
@@ -287,8 +495,14 @@ def main() -> None:
         rows.append(f'    {{"{name}", {pieces}}},\n')
     table = "inline constexpr Docstring docstrings[] = {\n" + "".join(rows) + "};\n"
     inside = f"namespace incontext::python {{\n\n{table}\n}}  // namespace incontext::python\n"
-    output.write_text(f"#pragma once\n\n{inside}")
-    maps.write_text(maps_module(root))
+    read = types(root)
+    every = records(root, read)
+    write(include / "record_fields.hpp", fields_header(every))
+    write(folder / "__init__.py", f'"""The classes of records, choices and maps. {WRITTEN}"""\n')
+    write(folder / "maps.py", maps_module(root, every, read))
+    for room in sorted({record.room for record in every}):
+        write(folder / f"{room}.py", records_module(room, every, read, extended(root, room)))
+    (include / "docstrings_table.hpp").write_text(f"#pragma once\n\n{inside}")
 
 
 if __name__ == "__main__":

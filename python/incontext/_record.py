@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import html
 import inspect
-import sys
 from enum import IntEnum
 from typing import Any, ClassVar, Iterable, Sequence, dataclass_transform
 
 from . import _core
+
+
+KINDS: dict[str, type[Choice]] = {}  # every kind of choice by its name
 
 
 class Choice(IntEnum):
@@ -17,6 +19,9 @@ class Choice(IntEnum):
     >>> Offset("removed")
     Offset.removed
     """
+
+    def __init_subclass__(cls) -> None:
+        KINDS[cls.__name__] = cls
 
     @classmethod
     def _missing_(cls, value: object) -> Choice:
@@ -98,10 +103,8 @@ class Record:
     def __init_subclass__(cls, cpp: str | None = None) -> None:
         own = tuple(name for name in cls.__dict__.get("__annotations__", {}) if not name.startswith("_"))
         cls._fields = cls._numbers = cls._fields + own
-        room_names = vars(sys.modules[cls.__module__])
-        types = {name: room_names.get(str(cls.__annotations__[name])) for name in own}
-        chosen = {name: kind for name, kind in types.items() if isinstance(kind, type) and issubclass(kind, Choice)}
-        cls._choices = cls._choices | chosen
+        chosen = {name: KINDS.get(cls.__annotations__[name]) for name in own}
+        cls._choices = cls._choices | {name: kind for name, kind in chosen.items() if kind}
         inherited = [parameter.replace(default=getattr(cls, parameter.name, inspect.Parameter.empty))
                      for parameter in cls.__signature__.parameters.values()]
         fields = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=cls.__annotations__[name],

@@ -18,49 +18,8 @@ import numpy
 
 from . import _core
 from ._core.baselines import *  # noqa: F403
-from ._record import Choice, Record, table_text
-from .laws import SearchPlace
-
-
-class TaskVariances(Record):
-    noise_variance: float
-    task_variance: float
-
-
-class DescentLayers(Record):
-    learning_rates: Any
-    risk: float
-    lower_bound: float
-    place: SearchPlace = SearchPlace.inside
-
-
-class CorrelatedLayer(Record):
-    gain: Any
-    risk: Any
-
-
-class CorrectedBayesRisk(Record):
-    limit: float
-    risk: float
-    error_bound: float
-
-
-class PoolLaw(Choice):
-    """The law of a pool's tasks: normal, or uniform on a sphere."""
-
-    normal = 0
-    sphere = 1
-
-
-class LearningRateChoice(Record):
-    learning_rate: float
-    risk: float
-    place: SearchPlace = SearchPlace.inside
-
-
-class PoolErrors(Record):
-    seen: float
-    fresh: float
+from ._record import Record, table_text
+from ._records.baselines import *  # noqa: F403
 
 
 class MeanPoolErrors(Record):

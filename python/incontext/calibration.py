@@ -19,70 +19,14 @@ import numpy
 
 from . import _core, laws
 from ._core.calibration import *  # noqa: F403
-from ._record import Choice, Record, cell, table_text
-from .regression import MomentRatioEstimate
+from ._record import Record, cell, table_text
+from ._records.calibration import *  # noqa: F403
+from ._records.calibration import Held, HeadLimits, JudgedQuantity, LengthSummary, LongerRowRule, PhaseCount, ShiftedTemperature
+from ._records.calibration import TemperatureRule, TriedPlan, _Advice, _HeadSummary, _TriedTemperature
 from .statistics import Agreement, Verdict
 
 
-class Phase(Choice):
-    """How a head distributes its weights over a row: evenly, over many keys, or on a few keys."""
-
-    even = 0
-    self_averaging = 1
-    frozen = 2
-
-
-class Held(Choice):
-    """What an inverse temperature keeps: the entropy, the largest weight, or the weight of a needle."""
-
-    entropy = 0
-    largest_weight = 1
-    needle_weight = 2
-
-
-class LongerRowLaw(Choice):
-    """How longer rows are predicted: as normal scores, as the row's own scores with needles, or as the same weights."""
-
-    normal_scores = 0
-    own_scores = 1
-    unchanged_weights = 2
-
-
-class HeadScores(Record):
-    score_stddev: Any
-    gap: Any = 0.0
-
-
-class HeldTemperature(Record):
-    inverse_temperature: Any
-    value: Any
-    attained: Any
-
-
-class HeadSummary(Record):
-    layer: int
-    head: int
-    shortest_row: int
-    longest_row: int
-    rows: int
-    score_stddev: float
-    skewness: float
-    excess_kurtosis: float
-    entropy: float
-    entropy_predicted: float
-    effective_keys: float
-    effective_keys_predicted: float
-    largest_weight: float
-    largest_weight_predicted: float
-    freezing_ratio: float
-    phase: Phase
-    worst_deviation: float
-    p_value: float
-    resolution: float
-    normal_rows: Verdict
-    prompts: int
-    looks_like_weights: bool
-
+class HeadSummary(_HeadSummary):
     def _rows_are(self) -> str:
         unresolved = f"too few {'rows' if self.prompts == 1 else 'prompts'}" if self.resolution >= 0 else "not judged"
         rows = {Verdict.agrees: "normal", Verdict.disagrees: "not normal"}.get(self.normal_rows, unresolved)
@@ -101,83 +45,12 @@ class HeadSummary(Record):
         return f"HeadSummary({self._line()})"
 
 
-class PhaseCount(Record):
-    phase: Phase
-    heads: int
-    normal: int
-    not_normal: int
-    not_judged: int
-    median_score_stddev: float
-    median_effective_keys: float
-
-
-class LengthSummary(Record):
-    shortest_row: int
-    longest_row: int
-    rows: int
-    mean: float
-    stddev_of_row_means: float
-    score_stddev: float
-    score_stddev_error: float
-    variance_differs: float
-    skewness: float
-    skewness_error: float
-    excess_kurtosis: float
-    excess_kurtosis_error: float
-    highest: float
-    normality_p_value: float
-    entropy: float
-    entropy_error: float
-    entropy_predicted: float
-    effective_keys: float
-    effective_keys_predicted: float
-    largest_weight: float
-    largest_weight_predicted: float
-    needle_weight: float
-    needle_weight_predicted: float
-
-
-class JudgedQuantity(Record):
-    quantity: str
-    agreement: Agreement
-    verdict: Verdict
-    deviation: float
-    deviation_error: float
-    within: float
-    resolution: float
-    conclusion: str
-
-
-class LongerRowRule(Record):
-    name: str
-    law: LongerRowLaw
-    needles: int
-    choice_error: float
-    choice_noise: float
-    error: float
-    entropy: JudgedQuantity
-    largest_weight: JudgedQuantity
-
-
-class RowWeights(Record):
-    entropy: float
-    largest_weight: float
-
-
 _NOT_THE_TASK = ("Rules and their β are tried on rows that are twice as long as those that they predict from: for longer "
                  "rows than that, β is an extrapolation. Holding a quantity is not the task: whether the model becomes better by "
                  "it, only the task's own accuracy in longer rows can say.")
 
 
-class TriedTemperature(Record):
-    held: Held
-    inverse_temperature: float
-    shorter: int
-    longer: int
-    reason: str
-    error: float
-    result: JudgedQuantity
-
+class TriedTemperature(_TriedTemperature):
     def __str__(self) -> str:
         if not self.inverse_temperature > 0:
             return f"no β holds it from {self.shorter} to {self.longer} keys: {self.reason}"
@@ -187,19 +60,7 @@ class TriedTemperature(Record):
         return f"β = {self.inverse_temperature:.4g} from {self.shorter} to {self.longer} keys missed it by {missed}"
 
 
-class Advice(Record):
-    layer: int
-    head: int
-    held: Held | None
-    reason: str
-    rule: str
-    error: float
-    next_rule: str
-    next_error: float
-    tried: TriedTemperature | None
-    lengths: list[int]
-    inverse_temperature: list[float]
-
+class Advice(_Advice):
     def _rules(self) -> str:
         """Which rule predicts longer rows best, and by how much."""
         if not self.rule:
@@ -236,40 +97,6 @@ class Advices(list[Advice]):
 
     def _repr_html_(self) -> str:
         return self._table().html()
-
-
-class HeadLimits(Record):
-    score_stddev: Any
-    trained_length: Any
-    freezing_ratio: Any
-    longest_frozen_length: Any
-    gap: Any
-    needle_weight: Any
-    critical_length: Any
-    distinguishing_length: Any
-
-
-class TemperatureRule(Record):
-    name: str
-    inverse_temperature: list[float]
-    value: list[float]
-    attained: list[bool]
-    reason: str = ""
-
-
-class TriedPlan(Record):
-    held: Held
-    inverse_temperature: float
-    result: JudgedQuantity
-    quarter_rows: float
-    whole_rows: float
-
-
-class ShiftedTemperature(Record):
-    training: MomentRatioEstimate
-    shifted: MomentRatioEstimate
-    quotient: float
-    quotient_error: float
 
 
 def _html(caption: str, records: Sequence[Record]) -> str:

@@ -5,34 +5,11 @@ from typing import Any
 
 from . import _core
 from ._core.regression import *  # noqa: F403
-from ._record import Choice, Record
-from .laws import SearchPlace
+from ._records.regression import *  # noqa: F403
+from ._records.regression import _InverseTemperatureParabola
 
 
-class QueryToken(Choice):
-    """Whether the query attends to itself."""
-
-    excluded = 0
-    included = 1
-
-
-class Offset(Choice):
-    """Whether approximate softmax keeps the part of the weights that does not depend on the scores."""
-
-    kept = 0
-    removed = 1
-
-
-class ErrorConvention(Record):
-    query: QueryToken = QueryToken.excluded
-    offset: Offset = Offset.kept
-
-
-class InverseTemperatureParabola(Record):
-    constant: Any
-    linear: Any
-    quadratic: Any
-
+class InverseTemperatureParabola(_InverseTemperatureParabola):
     def __call__(self, temperature: Any) -> Any:
         return _core.regression._parabola_error(self, temperature)
 
@@ -52,71 +29,3 @@ class InverseTemperatureParabola(Record):
     def excess(self, temperature: Any) -> Any:
         """How far the error is above its minimum, without cancellation."""
         return _core.regression._parabola_excess(self, temperature)
-
-
-class Attention(Record):
-    key_query: Any
-    input_value: Any
-    label_value: float = 0.0
-
-
-class IsotropicTask(Record):
-    dimension: Any
-    input_variance: Any = 1.0
-    task_variance: Any = 1.0
-    noise_variance: Any = 0.0
-
-
-class IsotropicAttention(Record):
-    key_query_scale: Any = 1.0
-    label_value: Any = 1.0
-
-
-class RidgePosterior(Record):
-    mean: Any
-    covariance: Any
-
-
-class BayesRiskEquivalent(Record):
-    effective_ridge: Any
-    risk: Any
-    mean_excess: Any
-
-
-class ErrorGradient(Record):
-    error: float
-    attention: Attention
-    inverse_temperature: float
-
-
-class LeastSquaresTask(Record):
-    slope: Any
-    intercept: float
-    residual_variance: float
-
-
-class MomentRatio(Record):
-    second_moment: float
-    first_moment: float
-    ratio: float
-
-
-class MomentRatioEstimate(Record):
-    queries: int
-    second_moment: float
-    first_moment: float
-    ratio: float
-    standard_error: float
-    delta_standard_error: float
-
-
-class SoftmaxOptimum(Record):
-    parameter: Any
-    error: Any
-    place: SearchPlace = SearchPlace.inside
-
-
-class SearchRange(Record):
-    lowest: float
-    start: float
-    highest: float

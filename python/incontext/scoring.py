@@ -8,56 +8,9 @@ import numpy
 from . import _arrays, _core
 from ._arrays.scoring import *  # noqa: F403
 from ._core.scoring import *  # noqa: F403
-from ._record import Choice, Record
-
-
-class ScoreScale(Choice):
-    """What NormSoftmax divides by."""
-
-    population_stddev = 0
-    sample_stddev = 1
-    population_variance = 2
-
-
-class LinearNormalization(Choice):
-    """Whether linear attention divides by the context length."""
-
-    none = 0
-    context_length = 1
-
-
-class ScoreNormalization(Choice):
-    """What a ratio of scores divides by."""
-
-    none = 0
-    context_length = 1
-    sum = 2
-    absolute_sum = 3
-
-
-class NormSoftmaxBranch(Choice):
-    """Which of the two divisors of NormSoftmax is the smaller."""
-
-    constant_row = 0
-    scale = 1
-    temperature = 2
-
-
-class HeatShape(Choice):
-    """How a heat schedule goes from its first temperature to its last."""
-
-    constant = 0
-    half_cosine_inverse = 1
-    full_cosine_inverse = 2
-    linear_inverse = 3
-    half_linear = 4
-
-
-class Visibility(Choice):
-    """Which keys a query sees."""
-
-    all = 0
-    causal = 1
+from ._record import Record
+from ._records.scoring import *  # noqa: F403
+from ._records.scoring import KernelNormalization, ScoreNormalization, ScoreScale, Visibility, _HeatSchedule
 
 
 class Map(Record):
@@ -148,9 +101,17 @@ def parameter_names(map: Map | type[Map]) -> tuple[str, ...]:
     return tuple(name for name in map._fields if name in PARAMETERS and name not in map._choices)
 
 
+class _Kernel(Record):
+    """A function of a query and a key: `kernel(q, k)` is its value."""
+
+    def __call__(self, query: Any, key: Any) -> float:
+        found: float = _core.scoring._kernel_value(self, numpy.asarray(query, "float64"), numpy.asarray(key, "float64"))
+        return found
+
+
 # which needs the names above
-from ._maps import *  # noqa: E402, F403
-from ._maps import PARAMETERS, RATIO_FUNCTIONS  # noqa: E402
+from ._records.maps import *  # noqa: E402, F403
+from ._records.maps import PARAMETERS, RATIO_FUNCTIONS, CosformerKernel, SSMax  # noqa: E402
 
 
 class RatioScore(Map):
@@ -255,48 +216,6 @@ def _each_matrix(function: Callable[..., Any], *arrays: Any) -> Any:
     return tuple(stacked(one) for one in zip(*found)) if isinstance(found[0], tuple) else stacked(found)
 
 
-class KernelNormalization(Choice):
-    """What kernel attention divides by."""
-
-    none = 0
-    context_length = 1
-    sum = 2
-
-
-class _Kernel(Record):
-    """A function of a query and a key: `kernel(q, k)` is its value."""
-
-    def __call__(self, query: Any, key: Any) -> float:
-        found: float = _core.scoring._kernel_value(self, numpy.asarray(query, "float64"), numpy.asarray(key, "float64"))
-        return found
-
-
-class DotKernel(_Kernel):
-    temperature: Any = 1.0
-
-
-class ExponentialKernel(_Kernel):
-    temperature: Any = 1.0
-
-
-class GaussianKernel(_Kernel):
-    bandwidth: Any = 1.0
-
-
-class PolynomialKernel(_Kernel):
-    degree: int = 2
-    scale: Any = 1.0
-    offset: Any = 1.0
-
-
-class EluKernel(_Kernel):
-    pass
-
-
-class CosformerKernel(_Kernel):
-    reach: Any = 1.0
-
-
 class KernelAttention(Record):
     """Attention whose weights are a kernel of queries and keys over a normalizer: `attention(queries, keys)`.
 
@@ -396,12 +315,7 @@ class Elementwise(Record):
 Elementwise._numbers = ("_address",)
 
 
-class HeatSchedule(Record):
-    start_temperature: float = 1 / 3
-    end_temperature: float = 8.0
-    epochs: int = 1
-    shape: HeatShape = HeatShape.half_cosine_inverse
-
+class HeatSchedule(_HeatSchedule):
     def temperature(self, epoch: Any) -> Any:
         """The temperature in an epoch, the first of which is 0."""
         return _core.scoring._heat_temperature(self, epoch)
@@ -409,36 +323,3 @@ class HeatSchedule(Record):
     def inverse_temperature(self, epoch: Any) -> Any:
         """One over the temperature in an epoch."""
         return _core.scoring._heat_inverse_temperature(self, epoch)
-
-
-class ApproximateSoftmaxInfimum(Record):
-    value: Any
-    high_count: Any
-    rise: Any
-
-
-class NormSoftmaxDivisor(Record):
-    scale: float
-    divisor: float
-    branch: NormSoftmaxBranch
-
-
-class JacobianNorms(Record):
-    trace: float
-    frobenius: float
-    row_sum: float
-    spectral_lower: float
-    spectral_upper: float
-
-
-class RowSummary(Record):
-    visible_count: int
-    log_sum_exp: float
-    entropy: float
-    ipr: float
-    complement_of_largest: float
-
-
-class EntmaxSupport(Record):
-    threshold: float
-    size: int

@@ -5,33 +5,17 @@ from typing import Any
 
 from . import _core
 from ._core.statistics import *  # noqa: F403
-from ._record import Choice, Record
+from ._records.statistics import *  # noqa: F403
+from ._records.statistics import Verdict, _Agreement, _Estimate, _Interval
 
 
-class Verdict(Choice):
-    """What a comparison of a theory with a simulation found."""
-
-    agrees = 0
-    disagrees = 1
-    not_judged = 2
-
-
-class Interval(Record, cpp="core::Interval"):
-    lower: float
-    upper: float
-
+class Interval(_Interval, cpp="core::Interval"):
     def contains(self, value: float) -> bool:
         """Whether the value lies in the interval, its ends included."""
         return bool(self.lower <= value <= self.upper)
 
 
-class Estimate(Record):
-    count: int = 0
-    mean: float = float("nan")
-    standard_error: float = float("nan")
-    non_finite: int = 0
-    rounding: float = 0.0
-
+class Estimate(_Estimate):
     def relative_error(self) -> float:
         """The standard error over the size of the mean."""
         return self.standard_error / abs(self.mean) if self.mean else float("nan")
@@ -75,14 +59,7 @@ class Theory(float):
         return Theory, (float(self), self.error)
 
 
-class Agreement(Record):
-    theory: float
-    theory_error: float
-    estimate: Estimate
-    excess: float
-    z: float
-    reason: str
-
+class Agreement(_Agreement):
     def resolution(self, bound: float) -> float:
         """The relative deviation that the comparison would reject nine times in ten."""
         return _core.statistics._agreement_resolution(self, bound)
@@ -94,51 +71,3 @@ class Agreement(Record):
     def within(self, bound: float) -> bool:
         """Whether the comparison was judged, and |z| is at most `bound`."""
         return self.verdict(bound) is Verdict.agrees
-
-
-class Relation(Choice):
-    """What is said of a value and a theory: an equality, a negative control, or a bound."""
-
-    equals = 0
-    differs = 1
-    at_most = 2
-    at_least = 3
-
-
-class ControlOutcome(Choice):
-    """What a simulation makes of a statement that is known to be wrong."""
-
-    rejected = 0
-    passed = 1
-    cannot_tell = 2
-    not_reached = 3
-
-
-class Control(Record):
-    z: float
-    outcome: ControlOutcome
-
-
-class Comparison(Record):
-    agreement: Agreement
-    trials: int = 0
-    is_tested: bool = True
-    verdict: Verdict = Verdict.not_judged
-
-
-class FamilyVerdict(Record):
-    """What `judge` finds in a family of comparisons; with the comparisons, which then have their verdicts:
-
-    >>> right = Estimate(count=4096, mean=1.02, standard_error=0.01)
-    >>> whole, family = judge([compare(1.0, right), compare(1.1, right)], 1e-3)
-    >>> whole.disagreements, [one.verdict for one in family]
-    (1, [Verdict.agrees, Verdict.disagrees])
-    """
-
-    tested: int
-    judged: int
-    disagreements: int
-    bound: float
-    farthest: int | None
-    coarsest: int | None
-    median_resolution: float

@@ -1,7 +1,6 @@
 """Gradients of layers, optimizers, and the papers' training tasks."""
 from __future__ import annotations
 
-import math
 from typing import Any, Callable, Sequence
 
 import numpy
@@ -9,200 +8,22 @@ import numpy
 from . import _core
 from ._core.training import *  # noqa: F403
 from ._core.training import Trainer
-from ._record import Choice, Record, fields_html, plain
+from ._record import Record, fields_html, plain
+from ._records.training import *  # noqa: F403
+from ._records.training import BatchGradient, ContextParameters, GradientScaling, LayerNorms, NeedleRule, Quantifier
+from ._records.training import QuantifierNumbers, ReasoningAnswers, ReasoningMeasurement, ReasoningShape, RegressionLayer
+from ._records.training import RegressionParameters, SequenceLoss, TrainerOptions, _OutputBound
 from .regression import Attention, LinearTask, QueryToken
 from .scoring import HeatSchedule, Map, NormSoftmax, Softmax
 from .simulate import Device, ScoreLaw, SphereTask
 from .statistics import Estimate
 
 
-class RateDecay(Choice):
-    """How the learning rate falls after its warm-up."""
-
-    constant = 0
-    cosine = 1
-
-
-class AdamOptions(Record):
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
-    weight_decay: float = 0.0
-
-
-class LearningRate(Record):
-    peak: float = 1e-3
-    warmup_steps: int = 0
-    decay: RateDecay = RateDecay.constant
-    steps: int = 0
-    final_share: float = 0.0
-
-
-class TrainerOptions(Record):
-    adam: AdamOptions = AdamOptions()
-    rate: LearningRate = LearningRate()
-    largest_gradient_norm: float = math.inf
-    largest_loss_growth: float = math.inf
-
-
-class StepRecord(Record):
-    step: int = 0
-    loss: float = 0.0
-    loss_standard_error: float = 0.0
-    accuracy: float = math.nan
-    gradient_norm: float = 0.0
-    rate: float = 0.0
-
-
-class LayerWeights(Record):
-    query: Any
-    key: Any
-    value: Any
-
-
-class LayerGradients(Record):
-    attention: Any
-    output: Any
-    gradient: LayerWeights
-
-
-class AffineTask(Record):
-    input_stddev: Any
-    function_stddev: Any
-
-
-class AffineRisks(Record):
-    no_example: Any
-    one_example: Any
-    two_examples: Any
-    zero_predictor: Any
-
-
-class QuantifierTask(Record):
-    every: Any
-    some: Any
-    last_sign_error: Any
-    largest_sign_error: Any
-    constant_false_mean_error: Any
-    constant_false_sequence_error: Any
-
-
-class ReasoningTask(Record):
-    inputs: Any
-    training: Any
-    parities_differ: Any
-    coin_accuracy: Any
-    always_c_accuracy: Any
-    always_d_accuracy: Any
-    plateau_cross_entropy: Any
-
-
-class ContextParameters(Choice):
-    """What is trained of a layer that classifies: the products of its matrices, its four matrices, or its output."""
-
-    merged = 0
-    factored = 1
-    merged_output = 2
-
-
-class RegressionParameters(Choice):
-    """What is trained of a layer for regression: all of it, its scores, or the inverse temperature."""
-
-    layer = 0
-    scores = 1
-    temperature = 2
-
-
-class NeedleRule(Choice):
-    """How the inverse temperature depends on the length of a row: not at all, as s log n, or as s log n + b."""
-
-    constant = 0
-    log_length = 1
-    log_length_and_constant = 2
-
-
-class BatchGradient(Record):
-    loss: float
-    loss_standard_error: float
-    accuracy: float
-    gradient: Any
-
-
-class RegressionLayer(Record):
-    attention: Attention
-    inverse_temperature: float = 1.0
-
-
-class SequenceLoss(Choice):
-    """What an output is compared with: a number, or the probabilities of classes."""
-
-    squared_error = 0
-    cross_entropy = 1
-
-
-class LayerNorms(Choice):
-    """Whether a transformer normalizes what its layers and its head read."""
-
-    none = 0
-    first = 1
-
-
-class Quantifier(Choice):
-    """Which statement about the numbers up to a token is to be judged."""
-
-    every = 0
-    some = 1
-
-
-class QuantifierNumbers(Choice):
-    """Numbers with independent signs, or all of one sign with at most one exception."""
-
-    independent = 0
-    one_exception = 1
-
-
-class ReasoningAnswers(Choice):
-    """Answers by the task's rule, or by a coin with the rule's chances."""
-
-    rule = 0
-    coin = 1
-
-
-class GradientScaling(Choice):
-    """What becomes of the gradients of the query and key matrices before a step."""
-
-    none = 0
-    matched = 1
-
-
-class OutputBound(Record):
-    center: float
-    radius: float
-
+class OutputBound(_OutputBound):
     @property
     def largest(self) -> float:
         """The largest size that the output can have."""
         return abs(self.center) + self.radius
-
-
-class ReasoningShape(Record):
-    largest_value: int = 10
-    width: int = 64
-    heads: int = 4
-    hidden: int = 128
-
-
-class ReasoningMeasurement(Record):
-    step: int = 0
-    loss: float = 0.0
-    accuracy: float = 0.0
-    held_out_loss: float = 0.0
-    held_out_standard_error: float = 0.0
-    held_out_accuracy: float = 0.0
-    entropy: list[float] = []
-    query_gradient: float = 0.0
-    key_gradient: float = 0.0
-    value_gradient: float = 0.0
 
 
 class SequenceExamples(Record):
