@@ -153,8 +153,7 @@ void bind_baselines(nb::module_& core) {
   m.def(
       "corrected_bayes_risk",
       [](const DenseVector& eigenvalues, D noise, I examples) {
-        const auto risk = baselines::corrected_bayes_risk<D>(eigenvalues, noise, examples);
-        return python_class("baselines.CorrectedBayesRisk")(risk.limit, risk.risk, risk.error_bound);
+        return baselines::corrected_bayes_risk<D>(eigenvalues, noise, examples);
       },
       "eigenvalues"_a, "noise_variance"_a, "examples"_a, room.docs("corrected_bayes_risk"));
   m.def(

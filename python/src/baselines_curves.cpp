@@ -15,11 +15,6 @@
 #include "incontext/baselines/task_pool.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
 #include "records.hpp"
-#include "search_records.hpp"
-
-INCONTEXT_CHOICE(incontext::baselines::PoolLaw, "baselines", "PoolLaw")
-INCONTEXT_RECORD(incontext::baselines::DescentLayers<double>, "baselines", "DescentLayers", learning_rates, risk,
-                 lower_bound, place)
 
 /// The reference curves, and what they alone are made of: layers of descent and pools of tasks.
 namespace incontext::python {
@@ -74,8 +69,7 @@ void bind_pools(Room& room) {
   m.def(
       "pool_errors",
       [](const DenseMatrix& tasks, D noise_variance, D task_variance, I examples) {
-        const auto errors = baselines::TaskPool<D>(tasks.value, {noise_variance, task_variance}).errors(examples);
-        return python_class("baselines.PoolErrors")(errors.seen, errors.fresh);
+        return baselines::TaskPool<D>(tasks.value, {noise_variance, task_variance}).errors(examples);
       },
       "tasks"_a, "noise_variance"_a, "task_variance"_a, "examples"_a, room.docs("pool_errors"));
   m.def(

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "classification_records.hpp"
 #include "core.hpp"
 #include "records.hpp"
 #include "rooms.hpp"

@@ -2,8 +2,9 @@
 
 #include "core.hpp"
 #include "describe.hpp"
+#include "incontext/regression.hpp"
 #include "lengths.hpp"
-#include "regression_records.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
 
 namespace incontext::python {

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "core.hpp"
+#include "incontext/regression.hpp"
 #include "lengths.hpp"
-#include "regression_records.hpp"
+#include "records.hpp"
 
 /// What a layer of regression is compared with, the Bayes ridge, and what is found from data: moment ratios and tasks.
 namespace incontext::python {

@@ -8,7 +8,8 @@
 #include "incontext/laws/row_moments.hpp"
 #include "incontext/laws/simplex_layer.hpp"
 #include "incontext/laws/single_location.hpp"
-#include "regression_records.hpp"
+#include "incontext/regression.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
 #include "softmax_maps.hpp"
 

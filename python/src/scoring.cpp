@@ -11,7 +11,6 @@
 #include "records.hpp"
 #include "rooms.hpp"
 #include "scoring_maps.hpp"
-#include "scoring_records.hpp"
 #include "softmax_maps.hpp"
 
 namespace incontext::python {
@@ -37,13 +36,6 @@ Broadcast to_array(const std::vector<double>& values, std::initializer_list<std:
   nb::list sizes;
   for (const std::size_t size : shape) sizes.append(size);
   return {nb::module_::import_("numpy").attr("array")(list, "float64").attr("reshape")(nb::tuple(sizes))};
-}
-
-template <class R>
-nb::object to_record(const char* path, const R& result) {
-  nb::list fields;
-  detail::for_each_number(result, [&](const auto& number) { fields.append(number); });
-  return python_class(path)(*fields);
 }
 
 void bind_maps(Room& room) {
@@ -78,14 +70,13 @@ void bind_maps(Room& room) {
       "map"_a, "scores"_a, "finite_masks"_a = true, room.docs("jacobian_spectral_norm"));
   m.def(
       "summary",
-      [](nb::handle map, const Axis& scores, bool finite_masks) -> nb::object {
+      [](nb::handle map, const Axis& scores, bool finite_masks) {
         const std::vector<double> row = row_of(scores);
         const maps::AnyMap<double> any = any_map<double>(map);
         std::vector<double> copy;
         const auto seen = seen_by(any, scoring::Row<const double>(row), copy, finite_masks);
-        return maps::visit("scoring::summary", any, [&]<scoring::SoftmaxLike Map>(const Map& m) {
-          return to_record("scoring.RowSummary", scoring::summary(m, seen));
-        });
+        return maps::visit("scoring::summary", any,
+                           [&]<scoring::SoftmaxLike Map>(const Map& m) { return scoring::summary(m, seen); });
       },
       "map"_a, "scores"_a, "finite_masks"_a = true,
       nb::sig("def summary(map: incontext.scoring.Map, scores: numpy.typing.ArrayLike, finite_masks: bool = True) -> "
@@ -95,7 +86,7 @@ void bind_maps(Room& room) {
       "jacobian_norms",
       [](const Axis& weights) {
         const std::vector<double> row = row_of(weights, 0);
-        return to_record("scoring.JacobianNorms", scoring::jacobian_norms(scoring::Row<const double>(row)));
+        return scoring::jacobian_norms(scoring::Row<const double>(row));
       },
       "weights"_a, nb::sig("def jacobian_norms(weights: numpy.typing.ArrayLike) -> incontext.scoring.JacobianNorms"),
       room.docs("jacobian_norms"));
@@ -104,10 +95,8 @@ void bind_maps(Room& room) {
       [](nb::handle map, const Axis& scores, bool finite_masks) {
         const std::vector<double> row = row_of(scores);
         std::vector<double> copy;
-        const auto found = scoring::normsoftmax_divisor(
-            map_as<scoring::NormSoftmax<double>>(map), with_masks(scoring::Row<const double>(row), copy, finite_masks));
-        return python_class("scoring.NormSoftmaxDivisor")(
-            found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
+        return scoring::normsoftmax_divisor(map_as<scoring::NormSoftmax<double>>(map),
+                                            with_masks(scoring::Row<const double>(row), copy, finite_masks));
       },
       "map"_a, "scores"_a, "finite_masks"_a = true,
       nb::sig("def normsoftmax_divisor(map: incontext.scoring.NormSoftmax, scores: numpy.typing.ArrayLike, "

@@ -19,9 +19,6 @@
 #include "scoring_maps.hpp"
 #include "trainer_records.hpp"
 
-INCONTEXT_RECORD(incontext::training::LayerWeights<double>, "training", "LayerWeights", query, key, value)
-INCONTEXT_RECORD(incontext::training::LayerGradients<double>, "training", "LayerGradients", attention, output, gradient)
-
 namespace incontext::python {
 
 namespace {
