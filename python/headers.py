@@ -100,7 +100,9 @@ def members_of(lines: list[str]) -> list[Member]:
     found = []
     for line in re.sub(r" =\n +", " = ", "\n".join(lines)).split("\n"):
         match = re.match(r"^  (?!using|return|friend)([\w:]+(?:<[\w:<>, ]+>)?) (\w[^;]*);(?:\s*///<\s*(.*))?", line)
-        for declared in re.split(r", (?=\w+(?:,|$| = ))", match[2]) if match else []:
+        if not match:
+            continue
+        for declared in re.split(r", (?=\w+(?:,|$| = ))", match[2]):
             one = re.fullmatch(r"(\w+)(?: = (.*)| ?(\{\}))?", declared)
             if one:
                 found.append(Member(one[1], match[3] or "", match[1], one[2] or one[3] or ""))

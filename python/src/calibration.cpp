@@ -248,26 +248,22 @@ void bind_calibration(nb::module_& core) {
             {number("entropy")});
   room.form("normsoftmax_inverse_temperature", [](D x) { return calibration::normsoftmax_inverse_temperature(x); },
             {number("score_stddev")});
-  room.form(
-      "centered_needle_weight", [](I n, D x, D gap) { return calibration::centered_needle_weight(n, x, gap); },
-      {number("row_length"), number("score_stddev"), number("gap")}, "laws.Quadrature");
-  room.form(
-      "head_limits", [](D x, D gap, I n) { return calibration::head_limits(x, gap, n); },
-      {number("score_stddev"), number("gap"), number("trained_length")}, "calibration.HeadLimits");
+  room.form("centered_needle_weight", [](I n, D x, D gap) { return calibration::centered_needle_weight(n, x, gap); },
+            {number("row_length"), number("score_stddev"), number("gap")});
+  room.form("head_limits", [](D x, D gap, I n) { return calibration::head_limits(x, gap, n); },
+            {number("score_stddev"), number("gap"), number("trained_length")});
   using calibration::Held;
+  using Scores = calibration::HeadScores<D>;
   const auto scores = record("scores", "calibration.HeadScores");
-  room.form("held_value",
-            [](Held held, D x, D gap, I n, D beta) {
-              return calibration::held_value<D>(held, {x, gap}, n, beta);
-            },
-            {choice("held", "calibration.Held"), scores, number("row_length"), number("inverse_temperature")});
   room.form(
-      "holding_temperature",
-      [](Held held, D x, D gap, I n, D target) {
-        return calibration::holding_temperature<D>(held, {x, gap}, n, target);
-      },
-      {choice("held", "calibration.Held"), scores, number("row_length"), number("target")},
-      "calibration.HeldTemperature");
+      "held_value",
+      [](Held held, const Scores& scores, I n, D beta) { return calibration::held_value<D>(held, scores, n, beta); },
+      {choice("held", "calibration.Held"), scores, number("row_length"), number("inverse_temperature")});
+  room.form("holding_temperature",
+            [](Held held, const Scores& scores, I n, D target) {
+              return calibration::holding_temperature<D>(held, scores, n, target);
+            },
+            {choice("held", "calibration.Held"), scores, number("row_length"), number("target")});
   room.module().def(
       "continued_row",
       [](const std::vector<D>& scores, I needles, D longer, D inverse_temperature) {

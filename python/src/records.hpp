@@ -9,15 +9,10 @@
 #include <utility>
 
 #include "core.hpp"
-#include "record_types.hpp"
 
 /// Conversions between C++ structs and the records of the Python half, field by field: those of record_types.hpp, which
 /// headers.py writes from the structs and enumerations that python/records.txt names.
 namespace incontext::python {
-
-/// What is a record or a choice in Python.
-template <class T>
-concept InPython = requires { PythonClass<T>::path; };
 
 /// A dense vector or matrix from anything that NumPy makes an array of.
 template <class Base>

@@ -143,17 +143,16 @@ void bind_two_level_weights(Room& room) {
         const auto law = [&](const auto& m) -> Broadcast
           requires requires { laws::two_level_weights(m, I{}, D{}, D{}); }
         {
-          return {evaluate(result_of<laws::TwoLevelWeights<D>>("laws.TwoLevelWeights"),
-                           {row_length.values, high.values, low.values}, [&](const double* in, double* out) {
+          return {evaluate(result_of<laws::TwoLevelWeights<D>>(), {row_length.values, high.values, low.values},
+                           [&](const double* in, double* out) {
                              write_numbers(laws::two_level_weights(m, static_cast<I>(in[0]), in[1], in[2]), out);
                            })};
         };
         return maps::visit("laws::two_level_weights", any_map<double>(map), law);
       },
       "map"_a, "row_length"_a, "high"_a, "low"_a, room.docs("two_level_weights"));
-  room.form(
-      "two_level_weights", [](D n, D gap) { return laws::two_level_weights(n, gap); },
-      {number("row_length"), number("exponent_gap")}, "laws.TwoLevelWeights");
+  room.form("two_level_weights", [](D n, D gap) { return laws::two_level_weights(n, gap); },
+            {number("row_length"), number("exponent_gap")});
 }
 
 }  // namespace
@@ -169,9 +168,8 @@ void bind_scoring(nb::module_& core) {
             [](I n, D g) { return scoring::approximate_softmax_error_at_gap(n, g); }, {count, number("gap")});
   room.form("approximate_softmax_error_supremum",
             [](I n, D r) { return scoring::approximate_softmax_error_supremum(n, r); }, {count, number("range")});
-  room.form(
-      "approximate_softmax_error_infimum", [](I n, D r) { return scoring::approximate_softmax_error_infimum(n, r); },
-      {count, number("range")}, "scoring.ApproximateSoftmaxInfimum");
+  room.form("approximate_softmax_error_infimum",
+            [](I n, D r) { return scoring::approximate_softmax_error_infimum(n, r); }, {count, number("range")});
   room.form("approximate_softmax_expected_squared_error",
             [](I n, D v, D ipr) { return scoring::approximate_softmax_expected_squared_error(n, v, ipr); },
             {count, variance, number("ipr")});
@@ -187,18 +185,19 @@ void bind_scoring(nb::module_& core) {
   room.form("normsoftmax_largest_weight",
             [](I n, scoring::ScoreScale scale) { return scoring::normsoftmax_largest_weight<D>(n, scale); },
             {count, choice("scale", "scoring.ScoreScale", 0, "incontext.scoring.ScoreScale.population_stddev")});
-  const auto schedule = [](D a, D b, int epochs, scoring::HeatShape shape) {
-    const scoring::HeatSchedule<D> made{a, b, epochs, shape};
-    scoring::validate(made);
-    return made;
-  };
+  using Schedule = scoring::HeatSchedule<D>;
   room.form("_heat_temperature",
-            [=](D a, D b, int n, scoring::HeatShape s, int epoch) { return schedule(a, b, n, s).temperature(epoch); },
+            [](const Schedule& schedule, int epoch) {
+              scoring::validate(schedule);
+              return schedule.temperature(epoch);
+            },
             {record("schedule", "scoring.HeatSchedule"), number("epoch")});
-  room.form(
-      "_heat_inverse_temperature",
-      [=](D a, D b, int n, scoring::HeatShape s, int epoch) { return schedule(a, b, n, s).inverse_temperature(epoch); },
-      {record("schedule", "scoring.HeatSchedule"), number("epoch")});
+  room.form("_heat_inverse_temperature",
+            [](const Schedule& schedule, int epoch) {
+              scoring::validate(schedule);
+              return schedule.inverse_temperature(epoch);
+            },
+            {record("schedule", "scoring.HeatSchedule"), number("epoch")});
 }
 
 }  // namespace incontext::python
