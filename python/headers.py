@@ -100,7 +100,9 @@ def members_of(lines: list[str]) -> list[Member]:
     found = []
     for line in re.sub(r" =\n +", " = ", "\n".join(lines)).split("\n"):
         match = re.match(r"^  (?!using|return|friend)([\w:]+(?:<[\w:<>, ]+>)?) (\w[^;]*);(?:\s*///<\s*(.*))?", line)
-        for declared in re.split(r", (?=\w+(?:,|$| = ))", match[2]) if match else []:
+        if not match:
+            continue
+        for declared in re.split(r", (?=\w+(?:,|$| = ))", match[2]):
             one = re.fullmatch(r"(\w+)(?: = (.*)| ?(\{\}))?", declared)
             if one:
                 found.append(Member(one[1], match[3] or "", match[1], one[2] or one[3] or ""))
@@ -272,6 +274,8 @@ class Type:
 
     text: str
     members: list[Member]
+    declaration: str  # as "template <Real T>\\nstruct Attention"
+    namespace: str
 
 
 def types(root: pathlib.Path) -> dict[str, Type]:
@@ -295,7 +299,10 @@ def types(root: pathlib.Path) -> dict[str, Type]:
                     body = "\n".join([match[3].partition("}")[0], *lines[begin + 1 : end]])
                     one = r"(\w+),? *(?:///< *(.*))?(?:\n|$|(?= ))"
                     members = [Member(name, note) for name, note in re.findall(one, body)]
-                found[f"{room}::{match[2]}"] = Type(text, members)
+                head = "".join(re.sub(r" = \w+", "", one) + "\n" for one in lines[above:begin] if one.startswith("template"))
+                namespaces = [one for one in lines[:begin] if one.startswith("namespace incontext")]
+                declaration = f"{head}{match[1]} {match[2]}"
+                found[f"{room}::{match[2]}"] = Type(text, members, declaration, namespaces[-1].split()[1] if namespaces else "")
     return found
 
 
@@ -446,14 +453,25 @@ def records_module(room: str, every: list[Record], headers: dict[str, Type], by_
                         "from typing import TYPE_CHECKING, Any\n\n" + "\n".join(imports) + "\n", *classes])
 
 
-def fields_header(every: list[Record]) -> str:
-    """A macro for each record that applies another to every field: its name in Python, and the member of C++."""
-    lines = []
+def types_header(every: list[Record], headers: dict[str, Type]) -> str:
+    """What records.hpp takes of each type: the class of Python, and a struct's members with the names of their fields."""
+    declarations, classes = [], []
     for record in every:
-        applied = " ".join(f"X({one.name}, {one.member})" for one in record.fields)
-        if applied:
-            lines.append(f"#define INCONTEXT_FIELDS_{record.room}_{record.name}(X) {applied}")
-    return "#pragma once\n\n" + "\n".join(lines) + "\n"
+        about = headers[record.cpp]
+        declarations.append(f"namespace {about.namespace} {{\n{about.declaration};\n}}\n")
+        cpp = f"{about.namespace}::{about.declaration.rpartition(' ')[2]}" + "<double>" * about.declaration.startswith("template")
+        path = f"{record.room}.{record.name}"
+        is_choice = record.kind == "choices"
+        name = f'io_name("incontext.{path} | str", "incontext.{path}")' if is_choice else f'const_name("incontext.{path}")'
+        lines = ["template <>", f"struct PythonClass<{cpp}> {{", f'  static constexpr auto path = "{path}";',
+                 f"  static constexpr auto name = nanobind::detail::{name};"]
+        if record.fields:
+            visits = " ".join(f'visit("{one.name}", record.{one.member});' for one in record.fields)
+            lines.append(f"  static void each_field(auto& record, const auto& visit) {{ {visits} }}")
+        classes.append("\n".join([*lines, "};\n"]))
+    return "\n".join(['#pragma once\n\n#include <nanobind/nanobind.h>\n\n#include "incontext/core/real.hpp"\n', *declarations,
+                      "namespace incontext::python {\n\ntemplate <class T>\nstruct PythonClass {};\n", *classes,
+                      "}  // namespace incontext::python\n"])
 
 
 def maps_module(root: pathlib.Path, every: list[Record], headers: dict[str, Type]) -> str:
@@ -497,7 +515,7 @@ def main() -> None:
     inside = f"namespace incontext::python {{\n\n{table}\n}}  // namespace incontext::python\n"
     read = types(root)
     every = records(root, read)
-    write(include / "record_fields.hpp", fields_header(every))
+    write(include / "record_types.hpp", types_header(every, read))
     write(folder / "__init__.py", f'"""The classes of records, choices and maps. {WRITTEN}"""\n')
     write(folder / "maps.py", maps_module(root, every, read))
     for room in sorted({record.room for record in every}):

@@ -9,10 +9,10 @@
 #include "arguments.hpp"
 #include "core.hpp"
 #include "incontext/apply/attention_gradient.hpp"
+#include "incontext/scoring/scoring.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
 #include "scoring_maps.hpp"
-#include "scoring_records.hpp"
 
 /// Fused attention on batches of matrices. `incontext/apply.py` checks shapes and types and makes the arrays contiguous.
 namespace incontext::python {

@@ -29,49 +29,27 @@ using Spectrum = baselines::WishartSpectrum<D>;
 void bind_risks(Room& room) {
   const auto examples = number("examples"), dimension = number("dimension");
   const auto noise = number("noise_variance"), prior = number("task_variance");
-  room.form("bayes_risk",
-            [](I l, I d, D n, D t) {
-              return baselines::bayes_risk(Spectrum(l, d), Task{n, t});
-            },
+  room.form("bayes_risk", [](I l, I d, const Task& t) { return baselines::bayes_risk(Spectrum(l, d), t); },
             {examples, dimension, noise, prior});
-  room.form("ridge_risk",
-            [](I l, I d, D n, D t, D p) {
-              return baselines::ridge_risk(Spectrum(l, d), Task{n, t}, p);
-            },
+  room.form("ridge_risk", [](I l, I d, const Task& t, D p) { return baselines::ridge_risk(Spectrum(l, d), t, p); },
             {examples, dimension, noise, prior, number("penalty")});
-  room.form("least_squares_risk",
-            [](I l, I d, D n, D t) {
-              return baselines::least_squares_risk(l, d, Task{n, t});
-            },
+  room.form("least_squares_risk", [](I l, I d, const Task& t) { return baselines::least_squares_risk(l, d, t); },
             {examples, dimension, noise, prior});
   room.form("mutual_information",
-            [](I l, I d, D n, D t) {
-              return baselines::mutual_information(Spectrum(l, d), Task{n, t});
-            },
+            [](I l, I d, const Task& t) { return baselines::mutual_information(Spectrum(l, d), t); },
             {examples, dimension, noise, prior});
   room.form("exponential_squared_correlation",
             [](I l, D neighbor) { return baselines::exponential_squared_correlation(l, neighbor); },
             {examples, number("neighbor_correlation")});
   room.form("correlated_layer_risk",
-            [](I l, I d, D t, D n, D p, D gain) {
-              return baselines::correlated_layer_risk(l, d, t, Task{n, p}, gain);
-            },
+            [](I l, I d, D c, const Task& t, D gain) { return baselines::correlated_layer_risk(l, d, c, t, gain); },
             {examples, dimension, number("squared_correlation"), noise, prior, number("gain")});
-  room.form(
-      "optimal_correlated_layer",
-      [](I l, I d, D t, D n, D p) {
-        return baselines::optimal_correlated_layer(l, d, t, Task{n, p});
-      },
-      {examples, dimension, number("squared_correlation"), noise, prior}, "baselines.CorrelatedLayer");
-  room.form("two_task_pool_risk",
-            [](I l, I d, D n, D t) {
-              return baselines::two_task_pool_risk(l, d, Task{n, t});
-            },
+  room.form("optimal_correlated_layer",
+            [](I l, I d, D c, const Task& t) { return baselines::optimal_correlated_layer(l, d, c, t); },
+            {examples, dimension, number("squared_correlation"), noise, prior});
+  room.form("two_task_pool_risk", [](I l, I d, const Task& t) { return baselines::two_task_pool_risk(l, d, t); },
             {examples, dimension, noise, prior});
-  room.form("two_task_pool_weight",
-            [](I l, I d, D n, D t) {
-              return baselines::two_task_pool_weight(l, d, Task{n, t});
-            },
+  room.form("two_task_pool_weight", [](I l, I d, const Task& t) { return baselines::two_task_pool_weight(l, d, t); },
             {examples, dimension, noise, prior});
 }
 
@@ -81,30 +59,29 @@ void bind_sgd(Room& room) {
   const auto noise = number("noise_variance"), prior = number("task_variance"), batch = number("batch", 1);
   using Sgd = baselines::OnePassSgd<D>;
   room.form("one_pass_sgd",
-            [](I d, I l, D n, D t, I steps, D rate, I b) {
-              const Sgd sgd({d, l, Task{n, t}, b});
+            [](I d, I l, const Task& t, I steps, D rate, I b) {
+              const Sgd sgd({d, l, t, b});
               return sgd.risk(sgd.after(steps, rate));
             },
             {dimension, length, noise, prior, number("steps"), number("learning_rate"), batch});
   room.form("largest_stable_rate",
-            [](I d, I l, D n, D t, I b) {
-              return Sgd({d, l, Task{n, t}, b}).largest_stable_rate();
+            [](I d, I l, const Task& t, I b) {
+              return Sgd({d, l, t, b}).largest_stable_rate();
             },
             {dimension, length, noise, prior, batch});
   room.form("tail_average_risk",
-            [](I d, I l, D n, D t, I steps, I tail, D rate, I b) {
-              return Sgd({d, l, Task{n, t}, b}).tail_average_risk(steps, tail, rate);
+            [](I d, I l, const Task& t, I steps, I tail, D rate, I b) {
+              return Sgd({d, l, t, b}).tail_average_risk(steps, tail, rate);
             },
             {dimension, length, noise, prior, number("steps"), number("tail"), number("learning_rate"), batch});
-  room.form(
-      "best_constant_rate",
-      [](I d, I l, D n, D t, I steps, I b) {
-        return baselines::best_constant_rate(Sgd({d, l, Task{n, t}, b}), steps);
-      },
-      {dimension, length, noise, prior, number("steps"), batch}, "baselines.LearningRateChoice");
+  room.form("best_constant_rate",
+            [](I d, I l, const Task& t, I steps, I b) {
+              return baselines::best_constant_rate(Sgd({d, l, t, b}), steps);
+            },
+            {dimension, length, noise, prior, number("steps"), batch});
   room.form("tasks_needed",
-            [](I d, I l, D n, D t, D share, I b) {
-              return baselines::tasks_needed(Sgd({d, l, Task{n, t}, b}), share);
+            [](I d, I l, const Task& t, D share, I b) {
+              return baselines::tasks_needed(Sgd({d, l, t, b}), share);
             },
             {dimension, length, noise, prior, number("share"), batch});
   room.module().def(
@@ -124,18 +101,18 @@ void bind_flow(Room& room) {
   const auto noise = number("noise_variance"), prior = number("task_variance"), start = number("start");
   using Course = baselines::FlowCourse<D>;
   room.form("flow_risk",
-            [](I d, I l, D n, D t, D s, D time) {
-              return Course({d, l, Task{n, t}, s}).risk(time);
+            [](I d, I l, const Task& t, D s, D time) {
+              return Course({d, l, t, s}).risk(time);
             },
             {dimension, length, noise, prior, start, number("time")});
   room.form("flow_gain",
-            [](I d, I l, D n, D t, D s, D time) {
-              return Course({d, l, Task{n, t}, s}).gain(time);
+            [](I d, I l, const Task& t, D s, D time) {
+              return Course({d, l, t, s}).gain(time);
             },
             {dimension, length, noise, prior, start, number("time")});
   room.form("flow_half_time",
-            [](I d, I l, D n, D t, D s) {
-              return Course({d, l, Task{n, t}, s}).half_time();
+            [](I d, I l, const Task& t, D s) {
+              return Course({d, l, t, s}).half_time();
             },
             {dimension, length, noise, prior, start});
 }
@@ -153,8 +130,7 @@ void bind_baselines(nb::module_& core) {
   m.def(
       "corrected_bayes_risk",
       [](const DenseVector& eigenvalues, D noise, I examples) {
-        const auto risk = baselines::corrected_bayes_risk<D>(eigenvalues, noise, examples);
-        return python_class("baselines.CorrectedBayesRisk")(risk.limit, risk.risk, risk.error_bound);
+        return baselines::corrected_bayes_risk<D>(eigenvalues, noise, examples);
       },
       "eigenvalues"_a, "noise_variance"_a, "examples"_a, room.docs("corrected_bayes_risk"));
   m.def(

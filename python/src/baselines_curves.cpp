@@ -15,11 +15,6 @@
 #include "incontext/baselines/task_pool.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
 #include "records.hpp"
-#include "search_records.hpp"
-
-INCONTEXT_CHOICE(incontext::baselines::PoolLaw, "baselines", "PoolLaw")
-INCONTEXT_RECORD(incontext::baselines::DescentLayers<double>, "baselines", "DescentLayers", learning_rates, risk,
-                 lower_bound, place)
 
 /// The reference curves, and what they alone are made of: layers of descent and pools of tasks.
 namespace incontext::python {
@@ -55,27 +50,19 @@ void bind_layers(Room& room) {
       },
       "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "layers"_a, room.docs("looped_layers"));
   room.form(
-      "layers_needed",
-      [](I l, I d, D n, D t, D s) {
-        return baselines::layers_needed(Spectrum(l, d), Task{n, t}, s);
-      },
+      "layers_needed", [](I l, I d, const Task& t, D s) { return baselines::layers_needed(Spectrum(l, d), t, s); },
       {number("examples"), number("dimension"), number("noise_variance"), number("task_variance"), number("share")});
 }
 
 void bind_pools(Room& room) {
   nb::module_& m = room.module();
   const auto noise = number("noise_variance"), prior = number("task_variance");
-  room.form(
-      "pool_limit",
-      [](I d, I k, I l, D n, D t) {
-        return baselines::pool_limit(d, k, l, Task{n, t});
-      },
-      {number("dimension"), number("tasks"), number("examples"), noise, prior}, "baselines.PoolErrors");
+  room.form("pool_limit", [](I d, I k, I l, const Task& t) { return baselines::pool_limit(d, k, l, t); },
+            {number("dimension"), number("tasks"), number("examples"), noise, prior});
   m.def(
       "pool_errors",
       [](const DenseMatrix& tasks, D noise_variance, D task_variance, I examples) {
-        const auto errors = baselines::TaskPool<D>(tasks.value, {noise_variance, task_variance}).errors(examples);
-        return python_class("baselines.PoolErrors")(errors.seen, errors.fresh);
+        return baselines::TaskPool<D>(tasks.value, {noise_variance, task_variance}).errors(examples);
       },
       "tasks"_a, "noise_variance"_a, "task_variance"_a, "examples"_a, room.docs("pool_errors"));
   m.def(

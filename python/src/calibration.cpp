@@ -16,42 +16,8 @@
 
 #include "core.hpp"
 #include "interrupts.hpp"
-#include "regression_records.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
-#include "statistics_records.hpp"
-
-INCONTEXT_CHOICE(incontext::calibration::Phase, "calibration", "Phase")
-INCONTEXT_CHOICE(incontext::calibration::Held, "calibration", "Held")
-INCONTEXT_RECORD(incontext::calibration::HeadSummary, "calibration", "HeadSummary", layer, head, shortest_row,
-                 longest_row, rows, score_stddev, skewness, excess_kurtosis, entropy, entropy_predicted, effective_keys,
-                 effective_keys_predicted, largest_weight, largest_weight_predicted, freezing_ratio, phase,
-                 worst_deviation, p_value, resolution, normal_rows, prompts, looks_like_weights)
-INCONTEXT_RECORD(incontext::calibration::PhaseCount, "calibration", "PhaseCount", phase, heads, normal, not_normal,
-                 not_judged, median_score_stddev, median_effective_keys)
-INCONTEXT_RECORD(incontext::calibration::LengthSummary, "calibration", "LengthSummary", shortest_row, longest_row, rows,
-                 mean, stddev_of_row_means, score_stddev, score_stddev_error, variance_differs, skewness,
-                 skewness_error, excess_kurtosis, excess_kurtosis_error, highest, normality_p_value, entropy,
-                 entropy_error, entropy_predicted, effective_keys, effective_keys_predicted, largest_weight,
-                 largest_weight_predicted, needle_weight, needle_weight_predicted)
-INCONTEXT_RECORD(incontext::calibration::JudgedQuantity, "calibration", "JudgedQuantity", quantity, agreement, verdict,
-                 effect.deviation, effect.deviation_error, effect.within, effect.resolution, conclusion)
-INCONTEXT_CHOICE(incontext::calibration::LongerRowLaw, "calibration", "LongerRowLaw")
-INCONTEXT_RECORD(incontext::calibration::LongerRowRule, "calibration", "LongerRowRule", name, law, needles,
-                 choice_error, choice_noise, error, entropy, largest_weight)
-INCONTEXT_RECORD(incontext::calibration::TriedTemperature, "calibration", "TriedTemperature", held, inverse_temperature,
-                 shorter, longer, reason, error, result)
-INCONTEXT_RECORD(incontext::calibration::Advice, "calibration", "Advice", layer, head, held, reason, rule, error,
-                 next_rule, next_error, tried, lengths, inverse_temperature)
-INCONTEXT_RECORD(incontext::calibration::RowWeights, "calibration", "RowWeights", entropy, largest_weight)
-INCONTEXT_RECORD(incontext::calibration::HeadLimits, "calibration", "HeadLimits", score_stddev, trained_length,
-                 freezing_ratio, longest_frozen_length, gap, needle_weight, critical_length, distinguishing_length)
-INCONTEXT_RECORD(incontext::calibration::TemperatureRule, "calibration", "TemperatureRule", name, inverse_temperature,
-                 value, attained, reason)
-INCONTEXT_RECORD(incontext::calibration::TriedPlan, "calibration", "TriedPlan", held, inverse_temperature, result,
-                 quarter_rows, whole_rows)
-INCONTEXT_RECORD(incontext::calibration::ShiftedTemperature, "calibration", "ShiftedTemperature", training, shifted,
-                 quotient, quotient_error)
-INCONTEXT_RECORD(incontext::calibration::HeadScores<double>, "calibration", "HeadScores", score_stddev, gap)
 
 namespace incontext::python {
 
@@ -282,26 +248,22 @@ void bind_calibration(nb::module_& core) {
             {number("entropy")});
   room.form("normsoftmax_inverse_temperature", [](D x) { return calibration::normsoftmax_inverse_temperature(x); },
             {number("score_stddev")});
-  room.form(
-      "centered_needle_weight", [](I n, D x, D gap) { return calibration::centered_needle_weight(n, x, gap); },
-      {number("row_length"), number("score_stddev"), number("gap")}, "laws.Quadrature");
-  room.form(
-      "head_limits", [](D x, D gap, I n) { return calibration::head_limits(x, gap, n); },
-      {number("score_stddev"), number("gap"), number("trained_length")}, "calibration.HeadLimits");
+  room.form("centered_needle_weight", [](I n, D x, D gap) { return calibration::centered_needle_weight(n, x, gap); },
+            {number("row_length"), number("score_stddev"), number("gap")});
+  room.form("head_limits", [](D x, D gap, I n) { return calibration::head_limits(x, gap, n); },
+            {number("score_stddev"), number("gap"), number("trained_length")});
   using calibration::Held;
+  using Scores = calibration::HeadScores<D>;
   const auto scores = record("scores", "calibration.HeadScores");
-  room.form("held_value",
-            [](Held held, D x, D gap, I n, D beta) {
-              return calibration::held_value<D>(held, {x, gap}, n, beta);
-            },
-            {choice("held", "calibration.Held"), scores, number("row_length"), number("inverse_temperature")});
   room.form(
-      "holding_temperature",
-      [](Held held, D x, D gap, I n, D target) {
-        return calibration::holding_temperature<D>(held, {x, gap}, n, target);
-      },
-      {choice("held", "calibration.Held"), scores, number("row_length"), number("target")},
-      "calibration.HeldTemperature");
+      "held_value",
+      [](Held held, const Scores& scores, I n, D beta) { return calibration::held_value<D>(held, scores, n, beta); },
+      {choice("held", "calibration.Held"), scores, number("row_length"), number("inverse_temperature")});
+  room.form("holding_temperature",
+            [](Held held, const Scores& scores, I n, D target) {
+              return calibration::holding_temperature<D>(held, scores, n, target);
+            },
+            {choice("held", "calibration.Held"), scores, number("row_length"), number("target")});
   room.module().def(
       "continued_row",
       [](const std::vector<D>& scores, I needles, D longer, D inverse_temperature) {

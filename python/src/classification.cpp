@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "classification_records.hpp"
 #include "core.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
@@ -20,22 +19,18 @@ void bind_sphere(Room& room) {
   const auto query = choice("query", "regression.QueryToken");
   const auto lambda = number("lambda_");
   room.form("adaptive_onset_ratio", [](I c) { return law::adaptive_onset_ratio<D>(c); }, {number("classes")});
-  room.form(
-      "hemisphere_contrast", [](I n, D k, D a) { return law::hemisphere_contrast(n, k, a); },
-      {d, kappa, number("boundary_angle")}, "classification.HemisphereContrast");
-  room.form(
-      "inverse_partition_function",
-      [](I n, D k, I len, QueryToken q) { return law::inverse_partition_function(n, k, len, q); }, {d, kappa, l, query},
-      "classification.InversePartitionFunction");
+  room.form("hemisphere_contrast", [](I n, D k, D a) { return law::hemisphere_contrast(n, k, a); },
+            {d, kappa, number("boundary_angle")});
+  room.form("inverse_partition_function",
+            [](I n, D k, I len, QueryToken q) { return law::inverse_partition_function(n, k, len, q); },
+            {d, kappa, l, query});
   room.form("log_kernel_mean", [](I n, D k) { return law::log_kernel_mean(n, k); }, {d, kappa});
   room.form("kernel_mean", [](I n, D k) { return law::kernel_mean(n, k); }, {d, kappa});
   room.form("mean_resultant_length", [](I n, D k) { return law::mean_resultant_length(n, k); }, {d, kappa});
   room.form("expected_largest_weight",
             [](I n, D k, I len, QueryToken q) { return law::expected_largest_weight(n, k, len, q); },
             {d, kappa, l, query});
-  room.form(
-      "long_context", [](I n, D k, I len) { return law::long_context(n, k, len); }, {d, kappa, l},
-      "classification.LongContext");
+  room.form("long_context", [](I n, D k, I len) { return law::long_context(n, k, len); }, {d, kappa, l});
   room.form("partition_function_excess", [](I n, D k) { return law::partition_function_excess(n, k); }, {d, kappa});
   room.form("log_kernel_second_moment_ratio", [](I n, D k) { return law::log_kernel_second_moment_ratio(n, k); },
             {d, kappa});
@@ -43,17 +38,14 @@ void bind_sphere(Room& room) {
             [](I n, D k, I len, QueryToken q) { return law::partition_function_variation(n, k, len, q); },
             {d, kappa, l, query});
   room.form("sparse_largest_weight", [](I n, D x) { return law::sparse_largest_weight(n, x); }, {d, lambda});
-  room.form(
-      "sphere_constants", [](I n) { return law::sphere_constants<D>(n); }, {d}, "classification.SphereConstants");
+  room.form("sphere_constants", [](I n) { return law::sphere_constants<D>(n); }, {d});
   // the C++ function has an overload without a dimension, for infinitely many
-  room.form(
-      "sparse_neighborhood",
-      [](D x, D n) {
-        if (std::isinf(n)) return law::sparse_neighborhood(x);
-        return law::sparse_neighborhood(static_cast<I>(n), x);
-      },
-      {lambda, number("dimension", std::numeric_limits<D>::infinity(), "math.inf")},
-      "classification.SparseNeighborhood");
+  room.form("sparse_neighborhood",
+            [](D x, D n) {
+              if (std::isinf(n)) return law::sparse_neighborhood(x);
+              return law::sparse_neighborhood(static_cast<I>(n), x);
+            },
+            {lambda, number("dimension", std::numeric_limits<D>::infinity(), "math.inf")});
 }
 
 void bind_two_classes(Room& room) {
@@ -72,43 +64,31 @@ void bind_two_classes(Room& room) {
   room.form("adaptive_cross_entropy_error",
             [](I n, D k, I len, D g, QueryToken q) { return law::adaptive_cross_entropy_error(n, k, len, g, q); },
             {d, kappa, l, gain, query});
-  room.form(
-      "two_class_layer", [](I n, D k, I len) { return law::two_class_layer(n, k, len); }, {d, kappa, l},
-      "classification.TwoClassLayer");
-  room.form(
-      "linear_logit_difference", [](I n, D a, I len, D r) { return law::linear_logit_difference(n, a, len, r); },
-      {d, angle, l, rate}, "classification.LogitMoments");
-  room.form(
-      "kernel_logit_difference",
-      [](I n, D k, D a, I len, D r) { return law::kernel_logit_difference(n, k, a, len, r); },
-      {d, kappa, angle, l, rate}, "classification.LogitMoments");
-  room.form(
-      "adaptive_logit_difference",
-      [](I n, D k, D a, I len, D g, QueryToken q) { return law::adaptive_logit_difference(n, k, a, len, g, q); },
-      {d, kappa, angle, l, gain, query}, "classification.AdaptiveLogitMoments");
+  room.form("two_class_layer", [](I n, D k, I len) { return law::two_class_layer(n, k, len); }, {d, kappa, l});
+  room.form("linear_logit_difference", [](I n, D a, I len, D r) { return law::linear_logit_difference(n, a, len, r); },
+            {d, angle, l, rate});
+  room.form("kernel_logit_difference",
+            [](I n, D k, D a, I len, D r) { return law::kernel_logit_difference(n, k, a, len, r); },
+            {d, kappa, angle, l, rate});
+  room.form("adaptive_logit_difference",
+            [](I n, D k, D a, I len, D g, QueryToken q) { return law::adaptive_logit_difference(n, k, a, len, g, q); },
+            {d, kappa, angle, l, gain, query});
   room.form("expected_adaptive_logit_difference",
             [](I n, D k, D a, I len, D g, QueryToken q) {
               return law::expected_adaptive_logit_difference(n, k, a, len, g, q);
             },
             {d, kappa, angle, l, gain, query});
-  room.form(
-      "linear_margin", [](I n, I len, D r) { return law::linear_margin(n, len, r); }, {d, l, rate},
-      "classification.MarginMoments");
-  room.form(
-      "kernel_margin", [](I n, D k, I len, D r) { return law::kernel_margin(n, k, len, r); }, {d, kappa, l, rate},
-      "classification.MarginMoments");
+  room.form("linear_margin", [](I n, I len, D r) { return law::linear_margin(n, len, r); }, {d, l, rate});
+  room.form("kernel_margin", [](I n, D k, I len, D r) { return law::kernel_margin(n, k, len, r); },
+            {d, kappa, l, rate});
   room.form("mean_adaptive_margin",
             [](I n, D k, I len, D g, QueryToken q) { return law::mean_adaptive_margin(n, k, len, g, q); },
             {d, kappa, l, gain, query});
   room.form("linear_cross_entropy", [](I n, I len, D r) { return law::linear_cross_entropy(n, len, r); }, {d, l, rate});
   room.form("linear_accuracy", [](I n, I len) { return law::linear_accuracy<D>(n, len); }, {d, l});
   room.form("kernel_accuracy", [](I n, D k, I len) { return law::kernel_accuracy(n, k, len); }, {d, kappa, l});
-  room.form(
-      "best_linear_rate_leading", [](I n, I len) { return law::best_linear_rate_leading<D>(n, len); }, {d, l},
-      "classification.BestRate");
-  room.form(
-      "best_linear_rate", [](I n, I len) { return law::best_linear_rate<D>(n, len); }, {d, l},
-      "classification.BestRate");
+  room.form("best_linear_rate_leading", [](I n, I len) { return law::best_linear_rate_leading<D>(n, len); }, {d, l});
+  room.form("best_linear_rate", [](I n, I len) { return law::best_linear_rate<D>(n, len); }, {d, l});
 }
 
 void bind_contexts(Room& room) {

@@ -10,16 +10,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "incontext/core/contracts.hpp"
+#include "record_types.hpp"
 
 /// What every room's bindings share: closed forms of numbers, which broadcast over arrays as NumPy's own functions do.
+///
+/// A form reads and broadcasts its arguments itself, because neither nanobind nor a ufunc of NumPy takes a record whose
+/// numbers are arrays, one of several records, or a choice by its name; returns a record of arrays, or a Theory; or
+/// computes the elements in threads, without the interpreter's lock, until Ctrl-C.
 namespace incontext::python {
 
 namespace nb = nanobind;
+
+/// What is a record or a choice in Python.
+template <class T>
+concept InPython = requires { PythonClass<T>::path; };
 
 /// The text of a C++ name's documentation, taken from the headers when the package is built; "" where there is none.
 const char* docstring(std::string_view name);
@@ -88,25 +98,40 @@ nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs,
 
 namespace detail {
 
+/// The numbers of an argument or a result, in order: itself, or those of a record's fields or of an array.
+template <class R, class Visit>
+void for_each_number(R& r, const Visit& visit) {
+  if constexpr (std::is_arithmetic_v<R> || std::is_enum_v<R>) {
+    visit(r);
+  } else if constexpr (InPython<std::remove_const_t<R>>) {
+    PythonClass<std::remove_const_t<R>>::each_field(r,
+                                                    [&](const char*, auto& member) { for_each_number(member, visit); });
+  } else {
+    for (auto& one : r) for_each_number(one, visit);
+  }
+}
+
 template <class F>
 struct Signature : Signature<decltype(&F::operator())> {};
 template <class F, class R, class... A>
 struct Signature<R (F::*)(A...) const> {
   using result = R;
-  static constexpr std::size_t size = sizeof...(A);
 
-  static R call(const char* where, const F& function, const double* in) {
-    return call(where, function, in, std::index_sequence_for<A...>());
+  static R call([[maybe_unused]] const char* where, const F& function, [[maybe_unused]] const double* in) {
+    // braces: from the left to the right
+    return std::apply(function, std::tuple<std::decay_t<A>...>{argument<std::decay_t<A>>(where, in)...});
   }
 
  private:
-  template <std::size_t... I>
-  static R call([[maybe_unused]] const char* where, const F& function, [[maybe_unused]] const double* in,
-                std::index_sequence<I...>) {
-    return function(argument<A>(where, in[I])...);
+  /// The next argument: a number, or a record of as many numbers as it has.
+  template <class To>
+  static To argument(const char* where, const double*& in) {
+    To made{};
+    for_each_number(made, [&]<class Number>(Number& one) { one = number<Number>(where, *in++); });
+    return made;
   }
   template <class To>
-  static To argument(const char* where, double value) {
+  static To number(const char* where, double value) {
     if constexpr (std::is_integral_v<To>) {
       if (value != std::floor(value) || !(std::abs(value) < 0x1p63)) {
         throw_invalid_argument(where, "an argument that counts is not whole", value, "an integer");
@@ -120,51 +145,15 @@ struct Signature<R (F::*)(A...) const> {
   }
 };
 
-/// The numbers of a plain struct, in order.
-template <class R, class Visit>
-void for_each_number(const R& r, const Visit& visit) {
-  if constexpr (std::is_arithmetic_v<R> || std::is_enum_v<R>) {
-    visit(r);
-  } else {
-    static_assert(sizeof(R) % sizeof(double) == 0);
-    constexpr std::size_t size = sizeof(R) / sizeof(double);
-    const auto all = [&](const auto&... member) { (visit(member), ...); };
-    if constexpr (size == 2) {
-      const auto& [a, b] = r;
-      all(a, b);
-    } else if constexpr (size == 3) {
-      const auto& [a, b, c] = r;
-      all(a, b, c);
-    } else if constexpr (size == 4) {
-      const auto& [a, b, c, d] = r;
-      all(a, b, c, d);
-    } else if constexpr (size == 5) {
-      const auto& [a, b, c, d, e] = r;
-      all(a, b, c, d, e);
-    } else if constexpr (size == 6) {
-      const auto& [a, b, c, d, e, f] = r;
-      all(a, b, c, d, e, f);
-    } else if constexpr (size == 7) {
-      const auto& [a, b, c, d, e, f, g] = r;
-      all(a, b, c, d, e, f, g);
-    } else if constexpr (size == 8) {
-      const auto& [a, b, c, d, e, f, g, h] = r;
-      all(a, b, c, d, e, f, g, h);
-    } else {
-      static_assert(size == 14, "write the case of this size");
-      const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = r;
-      all(a, b, c, d, e, f, g, h, i, j, k, l, m, n);
-    }
-  }
-}
-
 }  // namespace detail
 
-/// The kind of result that a C++ type is, named by a class of the Python half.
+/// The kind of result that a C++ type is.
 template <class R>
-Result result_of(const char* record = nullptr) {
-  Result result{record, 0, 0, 0, std::is_enum_v<R>};
-  detail::for_each_number(R{}, [&]<class M>(const M&) {
+Result result_of() {
+  Result result{nullptr, 0, 0, 0, std::is_enum_v<R>};
+  if constexpr (InPython<R>) result.record = PythonClass<R>::path;
+  const R none{};
+  detail::for_each_number(none, [&]<class M>(const M&) {
     if (std::is_same_v<M, bool>) {
       result.truth |= 1U << result.size;
     } else if (std::is_integral_v<M> || std::is_enum_v<M>) {
@@ -191,16 +180,15 @@ class Room {
   /// Documentation of one of the room's names.
   const char* docs(const char* name) const { return docstring(name_ + "::" + name); }
 
-  /// Binds a function of numbers, which takes the numbers of its records one after the other.
+  /// Binds a function of numbers and records (of those that can be made without a value), whose numbers may be arrays in Python. A record may stand for several
+  /// parameters that are numbers, one after the other, and so may numbers for one that is a record.
   template <class Function>
-  void form(const char* name, const Function& function, const std::vector<Parameter>& parameters,
-            const char* record = nullptr) {
+  void form(const char* name, const Function& function, const std::vector<Parameter>& parameters) {
     using Signature = detail::Signature<Function>;
     const std::string where = name_ + "::" + name;
-    add(name, parameters, result_of<typename Signature::result>(record),
-        [where, function](const double* in, double* out) {
-          write_numbers(Signature::call(where.c_str(), function, in), out);
-        });
+    add(name, parameters, result_of<typename Signature::result>(), [where, function](const double* in, double* out) {
+      write_numbers(Signature::call(where.c_str(), function, in), out);
+    });
   }
 
  private:

@@ -6,8 +6,6 @@
 #include "incontext/simulate/engine/device_types.hpp"
 #include "records.hpp"
 
-INCONTEXT_CHOICE(incontext::simulate::Device, "simulate", "Device")
-
 namespace incontext::python {
 
 /// A device by its name or as a choice.

@@ -7,15 +7,13 @@
 #include <utility>
 
 #include "arguments.hpp"
-#include "context_records.hpp"
 #include "core.hpp"
-#include "incontext/classification/any_kernel.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/kernel_attention.hpp"
 #include "incontext/scoring/normsoftmax.hpp"
+#include "incontext/scoring/scoring.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
-#include "scoring_records.hpp"
 
 /// Attention whose weights depend on more than a row of scores: on queries and keys by a kernel, or on a whole matrix.
 namespace incontext::python {

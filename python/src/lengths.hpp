@@ -10,9 +10,9 @@ namespace incontext::python {
 
 /// Evaluates a function of a context length at each of an array's.
 template <class Function>
-Broadcast at_lengths(const Axis& context_length, const char* record, const Function& function) {
+Broadcast at_lengths(const Axis& context_length, const Function& function) {
   using R = decltype(function(std::int64_t{}));
-  return {evaluate(result_of<R>(record), {context_length.values}, [&](const double* in, double* out) {
+  return {evaluate(result_of<R>(), {context_length.values}, [&](const double* in, double* out) {
     if (in[0] != std::floor(in[0])) {
       throw_invalid_argument("regression", "context_length is not whole", in[0], "an integer");
     }

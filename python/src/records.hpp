@@ -2,6 +2,7 @@
 
 #include <nanobind/eigen/dense.h>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,10 +10,8 @@
 
 #include "core.hpp"
 
-/// Conversions between C++ structs and the records of the Python half, field by field.
-///
-///     INCONTEXT_RECORD(numerics::Quadrature<double>, "laws", "Quadrature", value, error_estimate)
-///     INCONTEXT_CHOICE(QueryToken, "regression", "QueryToken")
+/// Conversions between C++ structs and the records of the Python half, field by field: those of record_types.hpp, which
+/// headers.py writes from the structs and enumerations that python/records.txt names.
 namespace incontext::python {
 
 /// A dense vector or matrix from anything that NumPy makes an array of.
@@ -59,48 +58,41 @@ struct nanobind::detail::type_caster<incontext::python::Dense<Base>> {
   }
 };
 
-#define INCONTEXT_EXPAND(...) INCONTEXT_EXPAND1(INCONTEXT_EXPAND1(INCONTEXT_EXPAND1(__VA_ARGS__)))
-#define INCONTEXT_EXPAND1(...) INCONTEXT_EXPAND2(INCONTEXT_EXPAND2(INCONTEXT_EXPAND2(__VA_ARGS__)))
-#define INCONTEXT_EXPAND2(...) INCONTEXT_EXPAND3(INCONTEXT_EXPAND3(INCONTEXT_EXPAND3(__VA_ARGS__)))
-#define INCONTEXT_EXPAND3(...) __VA_ARGS__
-#define INCONTEXT_PARENTHESES ()
-#define INCONTEXT_AGAIN() INCONTEXT_READ
-#define INCONTEXT_READ(member, ...)                             \
-  incontext::python::read_field(source, #member, value.member); \
-  __VA_OPT__(INCONTEXT_AGAIN INCONTEXT_PARENTHESES(__VA_ARGS__))
-#define INCONTEXT_AGAIN_CAST() INCONTEXT_CAST
-#define INCONTEXT_CAST(member, ...)     \
-  fields.append(nb::cast(from.member)); \
-  __VA_OPT__(INCONTEXT_AGAIN_CAST INCONTEXT_PARENTHESES(__VA_ARGS__))
+namespace nanobind::detail {
 
-#define INCONTEXT_RECORD(type, room, name, ...)                                              \
-  template <>                                                                                \
-  struct nanobind::detail::type_caster<type> {                                               \
-    NB_TYPE_CASTER(type, const_name("incontext." room "." name))                             \
-    bool from_python(handle source, std::uint8_t, cleanup_list*) {                           \
-      if (!isinstance(source, incontext::python::python_class(room "." name))) return false; \
-      INCONTEXT_EXPAND(INCONTEXT_READ(__VA_ARGS__))                                          \
-      return true;                                                                           \
-    }                                                                                        \
-    static handle from_cpp(const type& from, rv_policy, cleanup_list*) {                     \
-      namespace nb = nanobind;                                                               \
-      nb::list fields;                                                                       \
-      INCONTEXT_EXPAND(INCONTEXT_CAST(__VA_ARGS__))                                          \
-      return incontext::python::python_class(room "." name)(*fields).release();              \
-    }                                                                                        \
-  };
+/// A record.
+template <incontext::python::InPython T>
+  requires(!std::is_enum_v<T>)
+struct type_caster<T> {
+  using Class = incontext::python::PythonClass<T>;
+  NB_TYPE_CASTER(T, Class::name)
+  bool from_python(handle source, std::uint8_t, cleanup_list*) {
+    if (!isinstance(source, incontext::python::python_class(Class::path))) return false;
+    Class::each_field(value,
+                      [&](const char* name, auto& member) { incontext::python::read_field(source, name, member); });
+    return true;
+  }
+  static handle from_cpp(const T& from, rv_policy, cleanup_list*) {
+    list fields;
+    Class::each_field(from, [&](const char*, const auto& member) { fields.append(cast(member)); });
+    return incontext::python::python_class(Class::path)(*fields).release();
+  }
+};
 
-#define INCONTEXT_CHOICE(type, room, name)                                                         \
-  template <>                                                                                      \
-  struct nanobind::detail::type_caster<type> {                                                     \
-    NB_TYPE_CASTER(type, io_name("incontext." room "." name " | str", "incontext." room "." name)) \
-    bool from_python(handle source, std::uint8_t, cleanup_list*) {                                 \
-      const object choices = incontext::python::python_class(room "." name);                       \
-      if (!incontext::python::is_choice(source, choices)) return false;                            \
-      value = static_cast<type>(cast<int>(choices(source)));                                       \
-      return true;                                                                                 \
-    }                                                                                              \
-    static handle from_cpp(const type& from, rv_policy, cleanup_list*) {                           \
-      return incontext::python::python_class(room "." name)(static_cast<int>(from)).release();     \
-    }                                                                                              \
-  };
+/// A choice, in the place of nanobind's own enumerations.
+template <incontext::python::InPython T>
+struct type_caster<T, enable_if_t<std::is_enum_v<T>>> {
+  using Class = incontext::python::PythonClass<T>;
+  NB_TYPE_CASTER(T, Class::name)
+  bool from_python(handle source, std::uint8_t, cleanup_list*) {
+    const object choices = incontext::python::python_class(Class::path);
+    if (!incontext::python::is_choice(source, choices)) return false;
+    value = static_cast<T>(cast<int>(choices(source)));
+    return true;
+  }
+  static handle from_cpp(const T& from, rv_policy, cleanup_list*) {
+    return incontext::python::python_class(Class::path)(static_cast<int>(from)).release();
+  }
+};
+
+}  // namespace nanobind::detail

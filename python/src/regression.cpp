@@ -2,8 +2,9 @@
 
 #include "core.hpp"
 #include "describe.hpp"
+#include "incontext/regression.hpp"
 #include "lengths.hpp"
-#include "regression_records.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
 
 namespace incontext::python {
@@ -179,15 +180,12 @@ void bind_parabola(Room& room) {
   using P = regression::InverseTemperatureParabola<D>;
   const auto self = record("parabola", parabola);
   const auto temperature = number("temperature");
-  room.form("_parabola_error", [](D a, D b, D c, D t) { return P{a, b, c}(t); }, {self, temperature});
-  room.form("_parabola_excess", [](D a, D b, D c, D t) { return P{a, b, c}.excess(t); }, {self, temperature});
-  room.form("_parabola_minimum", [](D a, D b, D c) { return P{a, b, c}.minimum(); }, {self});
-  room.form("_parabola_optimal_temperature", [](D a, D b, D c) { return P{a, b, c}.optimal_temperature(); }, {self});
+  room.form("_parabola_error", [](const P& self, D t) { return self(t); }, {self, temperature});
+  room.form("_parabola_excess", [](const P& self, D t) { return self.excess(t); }, {self, temperature});
+  room.form("_parabola_minimum", [](const P& self) { return self.minimum(); }, {self});
+  room.form("_parabola_optimal_temperature", [](const P& self) { return self.optimal_temperature(); }, {self});
   room.form("_parabola_has_optimal_temperature",
-            [](D a, D b, D c) {
-              return static_cast<int>(P{a, b, c}.has_optimal_temperature());
-            },
-            {self});
+            [](const P& self) { return static_cast<int>(self.has_optimal_temperature()); }, {self});
 }
 
 }  // namespace

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "core.hpp"
+#include "incontext/regression.hpp"
 #include "lengths.hpp"
-#include "regression_records.hpp"
+#include "records.hpp"
 
 /// What a layer of regression is compared with, the Bayes ridge, and what is found from data: moment ratios and tasks.
 namespace incontext::python {
@@ -44,8 +45,7 @@ void bind_bayes_ridge(Room& room) {
   m.def(
       "bayes_risk_deterministic_equivalent",
       [](const Task& task, const Axis& length) {
-        return at_lengths(length, "regression.BayesRiskEquivalent",
-                          [&](I l) { return regression::bayes_risk_deterministic_equivalent(task, l); });
+        return at_lengths(length, [&](I l) { return regression::bayes_risk_deterministic_equivalent(task, l); });
       },
       "task"_a, "context_length"_a, room.docs("bayes_risk_deterministic_equivalent"));
   const auto task = record("task", "regression.IsotropicTask"), length = number("context_length");
@@ -53,18 +53,14 @@ void bind_bayes_ridge(Room& room) {
   using IsoTask = regression::IsotropicTask<D>;
   using IsoAttention = regression::IsotropicAttention<D>;
   room.form("bayes_risk_isotropic_limit",
-            [](I d, D a, D b, D c, I l) {
-              return regression::bayes_risk_isotropic_limit(IsoTask{d, a, b, c}, l);
-            },
-            {task, length});
-  room.form("optimal_temperature_isotropic",
-            [](D k, D v, I d, D a, D b, D c, I l) {
-              return regression::optimal_temperature_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
-            },
-            {attention, task, length});
+            [](const IsoTask& t, I l) { return regression::bayes_risk_isotropic_limit(t, l); }, {task, length});
+  room.form(
+      "optimal_temperature_isotropic",
+      [](const IsoAttention& a, const IsoTask& t, I l) { return regression::optimal_temperature_isotropic(a, t, l); },
+      {attention, task, length});
   room.form("corrected_moment_ratio",
-            [](D ratio, D k, D v, I d, D a, D b, D c, I l) {
-              return regression::corrected_moment_ratio(ratio, IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
+            [](D ratio, const IsoAttention& a, const IsoTask& t, I l) {
+              return regression::corrected_moment_ratio(ratio, a, t, l);
             },
             {number("ratio"), attention, task, length});
   m.def(

@@ -8,7 +8,8 @@
 #include "incontext/laws/row_moments.hpp"
 #include "incontext/laws/simplex_layer.hpp"
 #include "incontext/laws/single_location.hpp"
-#include "regression_records.hpp"
+#include "incontext/regression.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
 #include "softmax_maps.hpp"
 
@@ -50,7 +51,7 @@ Broadcast over_maps(const Axis& context_length, nb::handle map, const Function& 
         with_softmax_map(in[0], in[1], in[2], in[3], [&](const auto& m) { return function(static_cast<I>(in[4]), m); }),
         out);
   };
-  return {evaluate(result_of<numerics::Quadrature<D>>("laws.Quadrature"), inputs, at, !calls_python(map))};
+  return {evaluate(result_of<numerics::Quadrature<D>>(), inputs, at, !calls_python(map))};
 }
 
 void bind_softmax_errors(Room& room) {
@@ -119,41 +120,33 @@ void bind_isotropic(Room& room) {
   using IsoAttention = regression::IsotropicAttention<D>;
   const auto task = record("task", "regression.IsotropicTask"), length = number("context_length");
   const auto attention = record("attention", "regression.IsotropicAttention");
-  const char* const optimum = "regression.SoftmaxOptimum";
-  room.form(
-      "softmax_error_isotropic",
-      [](D k, D v, I d, D a, D b, D c, I l, D kind, D x, D y, D z, QueryToken query) {
-        return with_softmax_map(kind, x, y, z, [&](const auto& map) {
-          return regression::softmax_error_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l, map, query);
-        });
-      },
-      {attention, task, length, softmax_map(),
-       choice("query", "regression.QueryToken", 0, "incontext.regression.QueryToken.excluded")},
-      "laws.Quadrature");
-  room.form(
-      "softmax_optimal_temperature_isotropic",
-      [](D k, D v, I d, D a, D b, D c, I l) {
-        return regression::softmax_optimal_temperature_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
-      },
-      {attention, task, length}, optimum);
+  room.form("softmax_error_isotropic",
+            [](const IsoAttention& a, const IsoTask& t, I l, D kind, D x, D y, D z, QueryToken query) {
+              return with_softmax_map(kind, x, y, z, [&](const auto& map) {
+                return regression::softmax_error_isotropic(a, t, l, map, query);
+              });
+            },
+            {attention, task, length, softmax_map(),
+             choice("query", "regression.QueryToken", 0, "incontext.regression.QueryToken.excluded")});
+  room.form("softmax_optimal_temperature_isotropic",
+            [](const IsoAttention& a, const IsoTask& t, I l) {
+              return regression::softmax_optimal_temperature_isotropic(a, t, l);
+            },
+            {attention, task, length});
   room.form(
       "ssmax_optimal_scale_isotropic",
-      [](D k, D v, I d, D a, D b, D c, I l) {
-        return regression::ssmax_optimal_scale_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l);
-      },
-      {attention, task, length}, optimum);
-  room.form(
-      "ssa_optimal_base_isotropic",
-      [](D k, D v, I d, D a, D b, D c, I l, D exponent) {
-        return regression::ssa_optimal_base_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l, exponent);
-      },
-      {attention, task, length, number("exponent")}, optimum);
-  room.form(
-      "ssa_optimal_exponent_isotropic",
-      [](D k, D v, I d, D a, D b, D c, I l, D base) {
-        return regression::ssa_optimal_exponent_isotropic(IsoAttention{k, v}, IsoTask{d, a, b, c}, l, base);
-      },
-      {attention, task, length, number("base")}, optimum);
+      [](const IsoAttention& a, const IsoTask& t, I l) { return regression::ssmax_optimal_scale_isotropic(a, t, l); },
+      {attention, task, length});
+  room.form("ssa_optimal_base_isotropic",
+            [](const IsoAttention& a, const IsoTask& t, I l, D exponent) {
+              return regression::ssa_optimal_base_isotropic(a, t, l, exponent);
+            },
+            {attention, task, length, number("exponent")});
+  room.form("ssa_optimal_exponent_isotropic",
+            [](const IsoAttention& a, const IsoTask& t, I l, D base) {
+              return regression::ssa_optimal_exponent_isotropic(a, t, l, base);
+            },
+            {attention, task, length, number("base")});
   room.module().def(
       "minimize_softmax_error",
       [](const nb::callable& error, const regression::SearchRange<D>& range) {
@@ -173,19 +166,18 @@ void bind_regression_maps(Room& room) {
 
 /// The laws of a row under any map.
 void bind_laws_of_maps(Room& room) {
-  room.form(
-      "row_moments",
-      [](D kind, D a, D b, D c, I n, D variance) {
-        return with_softmax_map(kind, a, b, c, [&](const auto& map) { return laws::row_moments(map, n, variance); });
-      },
-      {softmax_map(), number("row_length"), number("score_variance")}, "laws.RowMoments");
-  room.form(
-      "single_location_error",
-      [](D kind, D a, D b, D c, I n, D separation) {
-        return with_softmax_map(kind, a, b, c,
-                                [&](const auto& map) { return laws::single_location_error(map, n, separation); });
-      },
-      {softmax_map(), number("row_length"), number("separation")}, "laws.SingleLocationError");
+  room.form("row_moments",
+            [](D kind, D a, D b, D c, I n, D variance) {
+              return with_softmax_map(kind, a, b, c,
+                                      [&](const auto& map) { return laws::row_moments(map, n, variance); });
+            },
+            {softmax_map(), number("row_length"), number("score_variance")});
+  room.form("single_location_error",
+            [](D kind, D a, D b, D c, I n, D separation) {
+              return with_softmax_map(kind, a, b, c,
+                                      [&](const auto& map) { return laws::single_location_error(map, n, separation); });
+            },
+            {softmax_map(), number("row_length"), number("separation")});
   room.form("simplex_disagreement",
             [](D kind, D a, D b, D c, I n, D disagreement, D residual) {
               return with_softmax_map(kind, a, b, c, [&](const auto& map) {

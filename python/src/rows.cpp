@@ -17,7 +17,6 @@
 #include "records.hpp"
 #include "rooms.hpp"
 #include "scoring_maps.hpp"
-#include "scoring_records.hpp"
 
 /// Maps of whole arrays, row by row.
 namespace incontext::python {

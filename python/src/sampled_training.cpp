@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "context_records.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
+#include "incontext/classification/context.hpp"
+#include "incontext/classification/context_attention.hpp"
+#include "incontext/classification/context_constructions.hpp"
+#include "incontext/core/query_token.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/sampled_training/context_training.hpp"
 #include "incontext/sampled_training/needle_training.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
 #include "sampled_training.hpp"
 #include "scoring_maps.hpp"
-#include "sphere_records.hpp"
-
-INCONTEXT_CHOICE(incontext::simulate::ScoreLaw, "simulate", "ScoreLaw")
-INCONTEXT_CHOICE(incontext::training::ContextParameters, "training", "ContextParameters")
-INCONTEXT_CHOICE(incontext::training::NeedleRule, "training", "NeedleRule")
 
 /// Training on contexts that are drawn as they are needed: the layers of incontext train, with its bits.
 namespace incontext::python {

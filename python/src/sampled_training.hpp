@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "core.hpp"
+#include "incontext/statistics/estimate.hpp"
 #include "incontext/training/trainer.hpp"
 #include "interrupts.hpp"
-#include "statistics_records.hpp"
+#include "records.hpp"
 #include "trainer_records.hpp"
 
 /// What every kind of training on drawn batches gives to Python.

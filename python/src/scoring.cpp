@@ -11,7 +11,6 @@
 #include "records.hpp"
 #include "rooms.hpp"
 #include "scoring_maps.hpp"
-#include "scoring_records.hpp"
 #include "softmax_maps.hpp"
 
 namespace incontext::python {
@@ -37,13 +36,6 @@ Broadcast to_array(const std::vector<double>& values, std::initializer_list<std:
   nb::list sizes;
   for (const std::size_t size : shape) sizes.append(size);
   return {nb::module_::import_("numpy").attr("array")(list, "float64").attr("reshape")(nb::tuple(sizes))};
-}
-
-template <class R>
-nb::object to_record(const char* path, const R& result) {
-  nb::list fields;
-  detail::for_each_number(result, [&](const auto& number) { fields.append(number); });
-  return python_class(path)(*fields);
 }
 
 void bind_maps(Room& room) {
@@ -78,14 +70,13 @@ void bind_maps(Room& room) {
       "map"_a, "scores"_a, "finite_masks"_a = true, room.docs("jacobian_spectral_norm"));
   m.def(
       "summary",
-      [](nb::handle map, const Axis& scores, bool finite_masks) -> nb::object {
+      [](nb::handle map, const Axis& scores, bool finite_masks) {
         const std::vector<double> row = row_of(scores);
         const maps::AnyMap<double> any = any_map<double>(map);
         std::vector<double> copy;
         const auto seen = seen_by(any, scoring::Row<const double>(row), copy, finite_masks);
-        return maps::visit("scoring::summary", any, [&]<scoring::SoftmaxLike Map>(const Map& m) {
-          return to_record("scoring.RowSummary", scoring::summary(m, seen));
-        });
+        return maps::visit("scoring::summary", any,
+                           [&]<scoring::SoftmaxLike Map>(const Map& m) { return scoring::summary(m, seen); });
       },
       "map"_a, "scores"_a, "finite_masks"_a = true,
       nb::sig("def summary(map: incontext.scoring.Map, scores: numpy.typing.ArrayLike, finite_masks: bool = True) -> "
@@ -95,7 +86,7 @@ void bind_maps(Room& room) {
       "jacobian_norms",
       [](const Axis& weights) {
         const std::vector<double> row = row_of(weights, 0);
-        return to_record("scoring.JacobianNorms", scoring::jacobian_norms(scoring::Row<const double>(row)));
+        return scoring::jacobian_norms(scoring::Row<const double>(row));
       },
       "weights"_a, nb::sig("def jacobian_norms(weights: numpy.typing.ArrayLike) -> incontext.scoring.JacobianNorms"),
       room.docs("jacobian_norms"));
@@ -104,10 +95,8 @@ void bind_maps(Room& room) {
       [](nb::handle map, const Axis& scores, bool finite_masks) {
         const std::vector<double> row = row_of(scores);
         std::vector<double> copy;
-        const auto found = scoring::normsoftmax_divisor(
-            map_as<scoring::NormSoftmax<double>>(map), with_masks(scoring::Row<const double>(row), copy, finite_masks));
-        return python_class("scoring.NormSoftmaxDivisor")(
-            found.scale, found.divisor, python_class("scoring.NormSoftmaxBranch")(static_cast<int>(found.branch)));
+        return scoring::normsoftmax_divisor(map_as<scoring::NormSoftmax<double>>(map),
+                                            with_masks(scoring::Row<const double>(row), copy, finite_masks));
       },
       "map"_a, "scores"_a, "finite_masks"_a = true,
       nb::sig("def normsoftmax_divisor(map: incontext.scoring.NormSoftmax, scores: numpy.typing.ArrayLike, "
@@ -154,17 +143,16 @@ void bind_two_level_weights(Room& room) {
         const auto law = [&](const auto& m) -> Broadcast
           requires requires { laws::two_level_weights(m, I{}, D{}, D{}); }
         {
-          return {evaluate(result_of<laws::TwoLevelWeights<D>>("laws.TwoLevelWeights"),
-                           {row_length.values, high.values, low.values}, [&](const double* in, double* out) {
+          return {evaluate(result_of<laws::TwoLevelWeights<D>>(), {row_length.values, high.values, low.values},
+                           [&](const double* in, double* out) {
                              write_numbers(laws::two_level_weights(m, static_cast<I>(in[0]), in[1], in[2]), out);
                            })};
         };
         return maps::visit("laws::two_level_weights", any_map<double>(map), law);
       },
       "map"_a, "row_length"_a, "high"_a, "low"_a, room.docs("two_level_weights"));
-  room.form(
-      "two_level_weights", [](D n, D gap) { return laws::two_level_weights(n, gap); },
-      {number("row_length"), number("exponent_gap")}, "laws.TwoLevelWeights");
+  room.form("two_level_weights", [](D n, D gap) { return laws::two_level_weights(n, gap); },
+            {number("row_length"), number("exponent_gap")});
 }
 
 }  // namespace
@@ -180,9 +168,8 @@ void bind_scoring(nb::module_& core) {
             [](I n, D g) { return scoring::approximate_softmax_error_at_gap(n, g); }, {count, number("gap")});
   room.form("approximate_softmax_error_supremum",
             [](I n, D r) { return scoring::approximate_softmax_error_supremum(n, r); }, {count, number("range")});
-  room.form(
-      "approximate_softmax_error_infimum", [](I n, D r) { return scoring::approximate_softmax_error_infimum(n, r); },
-      {count, number("range")}, "scoring.ApproximateSoftmaxInfimum");
+  room.form("approximate_softmax_error_infimum",
+            [](I n, D r) { return scoring::approximate_softmax_error_infimum(n, r); }, {count, number("range")});
   room.form("approximate_softmax_expected_squared_error",
             [](I n, D v, D ipr) { return scoring::approximate_softmax_expected_squared_error(n, v, ipr); },
             {count, variance, number("ipr")});
@@ -198,18 +185,19 @@ void bind_scoring(nb::module_& core) {
   room.form("normsoftmax_largest_weight",
             [](I n, scoring::ScoreScale scale) { return scoring::normsoftmax_largest_weight<D>(n, scale); },
             {count, choice("scale", "scoring.ScoreScale", 0, "incontext.scoring.ScoreScale.population_stddev")});
-  const auto schedule = [](D a, D b, int epochs, scoring::HeatShape shape) {
-    const scoring::HeatSchedule<D> made{a, b, epochs, shape};
-    scoring::validate(made);
-    return made;
-  };
+  using Schedule = scoring::HeatSchedule<D>;
   room.form("_heat_temperature",
-            [=](D a, D b, int n, scoring::HeatShape s, int epoch) { return schedule(a, b, n, s).temperature(epoch); },
+            [](const Schedule& schedule, int epoch) {
+              scoring::validate(schedule);
+              return schedule.temperature(epoch);
+            },
             {record("schedule", "scoring.HeatSchedule"), number("epoch")});
-  room.form(
-      "_heat_inverse_temperature",
-      [=](D a, D b, int n, scoring::HeatShape s, int epoch) { return schedule(a, b, n, s).inverse_temperature(epoch); },
-      {record("schedule", "scoring.HeatSchedule"), number("epoch")});
+  room.form("_heat_inverse_temperature",
+            [](const Schedule& schedule, int epoch) {
+              scoring::validate(schedule);
+              return schedule.inverse_temperature(epoch);
+            },
+            {record("schedule", "scoring.HeatSchedule"), number("epoch")});
 }
 
 }  // namespace incontext::python

@@ -9,15 +9,6 @@
 #include "rooms.hpp"
 #include "simulate_runs.hpp"
 
-INCONTEXT_CHOICE(incontext::simulate::ScoreLaw, "simulate", "ScoreLaw")
-INCONTEXT_CHOICE(incontext::simulate::NeedleToken, "simulate", "NeedleToken")
-INCONTEXT_CHOICE(incontext::simulate::RowFunctional, "simulate", "RowFunctional")
-INCONTEXT_CHOICE(incontext::simulate::GradientMap, "simulate", "GradientMap")
-INCONTEXT_CHOICE(incontext::simulate::GradientNorm, "simulate", "GradientNorm")
-INCONTEXT_RECORD(incontext::simulate::ScoreRow, "simulate", "ScoreRow", law, competitors, location, scale, needle_token,
-                 needle, needle_stddev)
-INCONTEXT_RECORD(incontext::simulate::GradientRow, "simulate", "GradientRow", tokens, dimension, map)
-
 namespace incontext::python {
 
 void bind_simulate_classification(Room& room);

@@ -7,35 +7,24 @@
 #include <utility>
 #include <vector>
 
-#include "context_records.hpp"
 #include "describe.hpp"
+#include "incontext/classification/context.hpp"
+#include "incontext/classification/context_attention.hpp"
+#include "incontext/classification/context_constructions.hpp"
+#include "incontext/core/query_token.hpp"
 #include "incontext/simulate/classification/adaptive_onset.hpp"
 #include "incontext/simulate/classification/classification_contrasts.hpp"
 #include "incontext/simulate/classification/classification_grid.hpp"
 #include "incontext/simulate/classification/classification_search.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/simulate/classification/classifiers.hpp"
 #include "incontext/simulate/classification/context_attention.hpp"
 #include "incontext/simulate/classification/partition_function.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
 #include "simulate_runs.hpp"
-#include "sphere_records.hpp"
 
 namespace law = incontext::simulate;
-INCONTEXT_CHOICE(law::ClassificationRule, "simulate", "ClassificationRule")
-INCONTEXT_CHOICE(law::ClassificationMetric, "simulate", "ClassificationMetric")
-INCONTEXT_CHOICE(law::AlignmentMetric, "simulate", "AlignmentMetric")
-INCONTEXT_CHOICE(law::AdaptiveOnsetMetric, "simulate", "AdaptiveOnsetMetric")
-INCONTEXT_CHOICE(law::PartitionFunctionMetric, "simulate", "PartitionFunctionMetric")
-INCONTEXT_CHOICE(law::BalanceMetric, "simulate", "BalanceMetric")
-INCONTEXT_CHOICE(law::ContextAttentionMetric, "simulate", "ContextAttentionMetric")
-INCONTEXT_CHOICE(law::GridChart, "simulate", "GridChart")
-INCONTEXT_CHOICE(law::AxisPlace, "simulate", "AxisPlace")
-INCONTEXT_CHOICE(law::SearchEnd, "simulate", "SearchEnd")
-INCONTEXT_RECORD(law::SphereContext<double>, "simulate", "SphereContext", inputs, labels, query, query_label,
-                 prototypes, attempts)
-INCONTEXT_RECORD(law::Classifier, "simulate", "Classifier", rule, kappa, gain)
-INCONTEXT_RECORD(law::ClassificationGrid, "simulate", "ClassificationGrid", rule, kappas, gains, chart)
-INCONTEXT_RECORD(law::SearchOptions, "simulate", "SearchOptions", tolerance, zooms)
 
 namespace incontext::python {
 

@@ -6,23 +6,19 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "attention_records.hpp"
+#include "incontext/core/query_token.hpp"
+#include "incontext/regression/attention.hpp"
+#include "incontext/regression/error_gradient.hpp"
+#include "incontext/regression/linear_task.hpp"
 #include "incontext/simulate/baselines/baseline_errors.hpp"
 #include "incontext/simulate/regression/bayes_ridge_risk.hpp"
 #include "incontext/simulate/regression/reduced_softmax_error.hpp"
 #include "incontext/simulate/regression/regression_error.hpp"
 #include "incontext/simulate/regression/regression_error_on_rows.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
 #include "scoring_maps.hpp"
 #include "simulate_runs.hpp"
-
-INCONTEXT_CHOICE(incontext::simulate::Estimator, "simulate", "Estimator")
-INCONTEXT_RECORD(incontext::baselines::TaskVariances<double>, "baselines", "TaskVariances", noise_variance,
-                 task_variance)
-INCONTEXT_RECORD(incontext::simulate::BaselineSetting, "simulate", "BaselineSetting", dimension, examples, task,
-                 descents, penalties)
-INCONTEXT_RECORD(incontext::simulate::RowLabels, "simulate", "RowLabels", task_mean, task_covariance, noise_variance,
-                 labels)
 
 namespace incontext::python {
 

@@ -14,14 +14,16 @@
 #include "arguments.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
+#include "incontext/core/interval.hpp"
 #include "incontext/simulate/engine/options.hpp"
 #include "incontext/simulate/engine/simulation_types.hpp"
+#include "incontext/statistics/agreement.hpp"
+#include "incontext/statistics/comparison.hpp"
+#include "incontext/statistics/controls.hpp"
+#include "incontext/statistics/estimate.hpp"
+#include "incontext/statistics/relations.hpp"
 #include "interrupts.hpp"
 #include "records.hpp"
-#include "statistics_records.hpp"
-
-INCONTEXT_RECORD(incontext::simulate::Simulation, "simulate", "Simulation", estimates, trials, interrupted, device,
-                 seconds)
 
 /// How every simulation is run from Python: options as keywords, without the interpreter's lock, ended by Ctrl-C.
 namespace incontext::python {

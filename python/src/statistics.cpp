@@ -3,9 +3,9 @@
 #include <nanobind/stl/pair.h>
 
 #include "arguments.hpp"
+#include "incontext/core/interval.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
-#include "statistics_records.hpp"
 
 namespace incontext::python {
 

@@ -7,15 +7,6 @@
 #include "incontext/training/trainer.hpp"
 #include "records.hpp"
 
-INCONTEXT_RECORD(incontext::training::AdamOptions, "training", "AdamOptions", beta1, beta2, epsilon, weight_decay)
-INCONTEXT_CHOICE(incontext::training::RateDecay, "training", "RateDecay")
-INCONTEXT_RECORD(incontext::training::LearningRate, "training", "LearningRate", peak, warmup_steps, decay, steps,
-                 final_share)
-INCONTEXT_RECORD(incontext::training::TrainerOptions, "training", "TrainerOptions", adam, rate, largest_gradient_norm,
-                 largest_loss_growth)
-INCONTEXT_RECORD(incontext::training::StepRecord, "training", "StepRecord", step, loss, loss_standard_error, accuracy,
-                 gradient_norm, rate)
-
 /// Parameters and gradients as arrays.
 namespace incontext::python {
 

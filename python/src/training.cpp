@@ -19,9 +19,6 @@
 #include "scoring_maps.hpp"
 #include "trainer_records.hpp"
 
-INCONTEXT_RECORD(incontext::training::LayerWeights<double>, "training", "LayerWeights", query, key, value)
-INCONTEXT_RECORD(incontext::training::LayerGradients<double>, "training", "LayerGradients", attention, output, gradient)
-
 namespace incontext::python {
 
 namespace {
@@ -141,32 +138,20 @@ void bind_sampled_training(Room& room);
 
 void bind_training(nb::module_& core) {
   Room room(core, "training");
+  using Task = training::AffineTask<D>;
   const auto task = record("task", "training.AffineTask");
   room.form("mean_inverse_one_plus_square", [](D s) { return training::mean_inverse_one_plus_square(s); },
             {number("input_stddev")});
-  room.form(
-      "affine_risks",
-      [](D a, D b) {
-        return training::affine_risks(training::AffineTask<D>{a, b});
-      },
-      {task}, "training.AffineRisks");
-  room.form(
-      "clipped_affine_error",
-      [](D a, D b, D bound) {
-        return training::clipped_affine_error(training::AffineTask<D>{a, b}, bound);
-      },
-      {task, number("bound")}, "laws.Quadrature");
+  room.form("affine_risks", [](const Task& task) { return training::affine_risks(task); }, {task});
+  room.form("clipped_affine_error",
+            [](const Task& task, D bound) { return training::clipped_affine_error(task, bound); },
+            {task, number("bound")});
   room.form("clipped_answer_bound",
-            [](D a, D b, D error) {
-              return training::clipped_answer_bound(training::AffineTask<D>{a, b}, error);
-            },
+            [](const Task& task, D error) { return training::clipped_answer_bound(task, error); },
             {task, number("error")});
-  room.form(
-      "quantifier_task", [](I length) { return training::quantifier_task<D>(length); }, {number("length")},
-      "training.QuantifierTask");
-  room.form(
-      "reasoning_task", [](I largest) { return training::reasoning_task<D>(largest); }, {number("largest_value")},
-      "training.ReasoningTask");
+  room.form("quantifier_task", [](I length) { return training::quantifier_task<D>(length); }, {number("length")});
+  room.form("reasoning_task", [](I largest) { return training::reasoning_task<D>(largest); },
+            {number("largest_value")});
   bind_flow(room.module(), room);
   bind_layer_gradients(room);
   bind_sampled_training(room);

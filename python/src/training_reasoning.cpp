@@ -14,10 +14,6 @@
 #include "incontext/scoring/softmax.hpp"
 #include "transformer_training.hpp"
 
-INCONTEXT_CHOICE(incontext::training::ReasoningAnswers, "training", "ReasoningAnswers")
-INCONTEXT_CHOICE(incontext::training::GradientScaling, "training", "GradientScaling")
-INCONTEXT_RECORD(incontext::training::ReasoningShape, "training", "ReasoningShape", largest_value, width, heads, hidden)
-
 /// The transformer of the reasoning task, of incontext train reasoning, with its bits.
 namespace incontext::python {
 

@@ -7,14 +7,15 @@
 #include <optional>
 #include <vector>
 
-#include "attention_records.hpp"
 #include "core.hpp"
 #include "device_records.hpp"
+#include "incontext/core/query_token.hpp"
+#include "incontext/regression/attention.hpp"
+#include "incontext/regression/error_gradient.hpp"
+#include "incontext/regression/linear_task.hpp"
+#include "records.hpp"
 #include "sampled_training.hpp"
 #include "scoring_maps.hpp"
-
-INCONTEXT_CHOICE(incontext::training::RegressionParameters, "training", "RegressionParameters")
-INCONTEXT_RECORD(incontext::training::RegressionLayer, "training", "RegressionLayer", attention, inverse_temperature)
 
 /// Training of a layer of regression on drawn contexts: incontext train regression, with its bits.
 namespace incontext::python {

@@ -17,16 +17,11 @@
 #include "incontext/sampled_training/sphere_sequences.hpp"
 #include "incontext/sampled_training/task_sequences.hpp"
 #include "incontext/scoring/checked.hpp"
+#include "incontext/simulate/classification/classification_types.hpp"
 #include "incontext/training/output_bound.hpp"
+#include "records.hpp"
 #include "rooms.hpp"
-#include "sphere_records.hpp"
 #include "transformer_training.hpp"
-
-INCONTEXT_CHOICE(incontext::training::LayerNorms, "training", "LayerNorms")
-INCONTEXT_CHOICE(incontext::training::SequenceLoss, "training", "SequenceLoss")
-INCONTEXT_CHOICE(incontext::training::Quantifier, "training", "Quantifier")
-INCONTEXT_CHOICE(incontext::training::QuantifierNumbers, "training", "QuantifierNumbers")
-INCONTEXT_RECORD(incontext::training::OutputBound<double>, "training", "OutputBound", center, radius)
 
 /// The transformers of sequences of incontext train, with its bits: of the affine task, of quantifiers, of the sphere
 /// task or of one's own.

@@ -12,10 +12,6 @@
 #include "sampled_training.hpp"
 #include "scoring_maps.hpp"
 
-INCONTEXT_RECORD(incontext::training::ReasoningMeasurement, "training", "ReasoningMeasurement", step, loss, accuracy,
-                 held_out_loss, held_out_standard_error, held_out_accuracy, entropy, query_gradient, key_gradient,
-                 value_gradient)
-
 /// What every transformer in training gives to Python.
 namespace incontext::python {
 

@@ -151,6 +151,26 @@ def test_defaults_are_those_of_the_headers():
             assert float(default.group(1)) == getattr(python(), field)
 
 
+def members(body):
+    """How many data members the body of a struct declares, counted in another way than headers.py reads them."""
+    body = re.sub(r"//.*|<[^<>;()]*(<[^<>]*>)?[^<>;()]*>", "", body)
+    while "{" in body:
+        body = re.sub(r"\{[^{}]*\}", ";", body)
+    parts = [re.sub(r"\s=.*?(?=,\s|$)", "", part, flags=re.S).strip() for part in body.split(";")]
+    return sum(part.count(",") + 1 for part in parts if part and "(" not in part
+               and not part.startswith(("using", "static", "struct")))
+
+
+def test_records_have_every_member_of_their_structs():
+    text = "".join(path.read_text() for folder in ("include", "cuda") for path in (ROOT / folder).rglob("*.hpp"))
+    found = [record for record in headers.records(ROOT, headers.types(ROOT)) if record.kind != "choices"]
+    assert len(found) > 100
+    for record in found:
+        struct = record.cpp.rpartition("::")[2]
+        bodies = re.findall(rf"^struct {struct} \{{(.*?)^\}};", text, re.M | re.S)
+        assert len({field.member.partition(".")[0] for field in record.fields}) in list(map(members, bodies)), record.name
+
+
 @pytest.mark.parametrize("room", [*ROOMS, "apply", "_record"])
 def test_examples_of_the_modules(room):
     module = importlib.import_module(f"incontext.{room}")
