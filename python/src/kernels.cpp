@@ -8,6 +8,9 @@
 
 #include "arguments.hpp"
 #include "core.hpp"
+#include "incontext/classification/any_kernel.hpp"
+#include "incontext/classification/context.hpp"
+#include "incontext/classification/context_constructions.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/kernel_attention.hpp"
 #include "incontext/scoring/normsoftmax.hpp"

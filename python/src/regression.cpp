@@ -20,8 +20,6 @@ using namespace nb::literals;
 using Task = regression::LinearTask<D>;
 using Attention = regression::Attention<D>;
 
-constexpr const char* parabola = "regression.InverseTemperatureParabola";
-
 void bind_tasks(Room& room) {
   nb::module_& m = room.module();
   nb::class_<Task> task(m, "LinearTask", room.docs("LinearTask"));
@@ -109,7 +107,7 @@ void bind_errors(Room& room) {
       "generalization_error",
       [](const Attention& attention, const Task& task, const Axis& length, QueryToken query,
          regression::Offset offset) {
-        return at_lengths(length, parabola, [&](I l) {
+        return at_lengths(length, [&](I l) {
           return regression::generalization_error(attention, task, l, {query, offset});
         });
       },
@@ -118,24 +116,22 @@ void bind_errors(Room& room) {
   m.def(
       "generalization_error_leading_order",
       [](const Attention& attention, const Task& task, const Axis& length, regression::Offset offset) {
-        return at_lengths(length, parabola, [&](I l) {
-          return regression::generalization_error_leading_order(attention, task, l, offset);
-        });
+        return at_lengths(
+            length, [&](I l) { return regression::generalization_error_leading_order(attention, task, l, offset); });
       },
       "attention"_a, "task"_a, "context_length"_a, "offset"_a.sig(removed) = 1,
       room.docs("generalization_error_leading_order"));
   m.def(
       "linear_attention_error",
       [](const Attention& attention, const Task& task, const Axis& length) {
-        return at_lengths(length, parabola,
-                          [&](I l) { return regression::linear_attention_error(attention, task, l); });
+        return at_lengths(length, [&](I l) { return regression::linear_attention_error(attention, task, l); });
       },
       "attention"_a, "task"_a, "context_length"_a, room.docs("linear_attention_error"));
   m.def(
       "optimal_temperature",
       [](const Attention& attention, const Task& task, const Axis& length, QueryToken query,
          regression::Offset offset) {
-        return at_lengths(length, nullptr, [&](I l) {
+        return at_lengths(length, [&](I l) {
           return regression::optimal_temperature(attention, task, l, {query, offset});
         });
       },
@@ -145,7 +141,7 @@ void bind_errors(Room& room) {
       "any_law_error",
       [](const Attention& attention, const regression::InputRows<D>& rows, const DenseVector& task_mean,
          const DenseMatrix& task_covariance, D noise_variance, const Axis& length, regression::Offset offset) {
-        return at_lengths(length, parabola, [&](I l) {
+        return at_lengths(length, [&](I l) {
           return regression::any_law_error<D>(attention, rows, task_mean, task_covariance, noise_variance, l, offset);
         });
       },
@@ -155,7 +151,7 @@ void bind_errors(Room& room) {
       "labeled_rows_error",
       [](const Attention& attention, const regression::InputRows<D>& rows, const DenseVector& labels,
          const Axis& length, regression::Offset offset) {
-        return at_lengths(length, parabola,
+        return at_lengths(length,
                           [&](I l) { return regression::labeled_rows_error<D>(attention, rows, labels, l, offset); });
       },
       "attention"_a, "rows"_a, "labels"_a, "context_length"_a, "offset"_a.sig(kept) = 0,
@@ -178,7 +174,7 @@ void bind_errors(Room& room) {
 
 void bind_parabola(Room& room) {
   using P = regression::InverseTemperatureParabola<D>;
-  const auto self = record("parabola", parabola);
+  const auto self = record("parabola", "regression.InverseTemperatureParabola");
   const auto temperature = number("temperature");
   room.form("_parabola_error", [](const P& self, D t) { return self(t); }, {self, temperature});
   room.form("_parabola_excess", [](const P& self, D t) { return self.excess(t); }, {self, temperature});

@@ -109,9 +109,11 @@ simulate::Simulation reduced_softmax_error(const Attention& attention, const Tas
 
 }  // namespace incontext::python
 
+namespace nanobind::detail {
+
 template <class Given>
   requires requires { Given::is_one; }
-struct nanobind::detail::type_caster<Given> {
+struct type_caster<Given> {
   NB_TYPE_CASTER(Given, Given::type)
   bool from_python(handle source, std::uint8_t, cleanup_list*) {
     auto maps = Given::read(source);
@@ -119,6 +121,8 @@ struct nanobind::detail::type_caster<Given> {
     return maps.has_value();
   }
 };
+
+}  // namespace nanobind::detail
 
 namespace incontext::python {
 
