@@ -180,8 +180,9 @@ class Room {
   /// Documentation of one of the room's names.
   const char* docs(const char* name) const { return docstring(name_ + "::" + name); }
 
-  /// Binds a function of numbers and records (of those that can be made without a value), whose numbers may be arrays in Python. A record may stand for several
-  /// parameters that are numbers, one after the other, and so may numbers for one that is a record.
+  /// Binds a function of numbers and records, whose numbers may be arrays in Python. A record of Python gives its numbers
+  /// one after the other, to a parameter of C++ that is the record or to as many that are numbers. A record that is a
+  /// parameter of C++ needs a constructor without arguments.
   template <class Function>
   void form(const char* name, const Function& function, const std::vector<Parameter>& parameters) {
     using Signature = detail::Signature<Function>;

@@ -1,4 +1,5 @@
 """Runs that are kept in a file: interrupted, killed, divided and resumed, they print the tables of one run."""
+import functools
 import json
 import os
 import random
@@ -50,6 +51,7 @@ def said_by(done):
     return done.code, found["tables"], found["trials"], found["verdict"]
 
 
+@functools.cache
 def devices():
     """The devices on a processor that this build has."""
     return [device for device in ("serial", "openmp", "tbb") if run(f"tasks --trials 2 --quiet --device {device}").code != 2]

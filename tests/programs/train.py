@@ -9,11 +9,11 @@ def context(line, code=0):
 
 
 def all_rejected(table):
-    return all(one["outcome"] == "rejected" for one in table["rows"])
+    return table["rows"] and all(one["outcome"] == "rejected" for one in table["rows"])
 
 
 def all_agree(table):
-    return all(one["verdict"] == "agrees" for one in table["rows"])
+    return table["rows"] and all(one["verdict"] == "agrees" for one in table["rows"])
 
 
 @case("trained linear attention becomes one step of gradient descent, and the near miss is rejected")
@@ -136,8 +136,9 @@ def _():
     found = report("train regression --figure temperature --dimension 4 --context-length 20 --seeds 8 --device serial")
     assert found["verdict"]["agrees"] is True
     assert found["tables"][0]["title"].endswith("d = 4, l = 20")
-    for one in rows(found["tables"][1], statement="best temperature before the shift"):
-        assert one["outcome"] == "rejected"
+    before_the_shift = rows(found["tables"][1], statement="best temperature before the shift")
+    assert before_the_shift
+    assert all(one["outcome"] == "rejected" for one in before_the_shift)
 
 
 @case("incontext train judges the plateau, counts Eureka moments and rejects its controls")
