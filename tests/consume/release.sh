@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # release.sh WORK [CMAKE-OPTION...]: the source archive of scripts/release. Made twice, from different places and under
 # different settings, it has the same bytes; its checksum is right, in the recipes, too; it holds the files of the commit; and its headers are
-# configured and installed where there is neither git nor a repository. A report is refused where there is no LaTeX.
+# configured and installed where there is neither git nor a repository.
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 mkdir -p "$1"
@@ -26,13 +26,9 @@ git -C "$work/clone" tag v99.0.0
 if (cd "$work/clone" && scripts/release -r v99.0.0 -o "$work/third" source) 2>"$work/refusal"; then fail "v99.0.0 was made of $version"; fi
 grep -qF "v99.0.0 is a commit of version $version" "$work/refusal" || fail "the refusal says: $(cat "$work/refusal")"
 if "$root/scripts/release" -o "$work/first" source 2>/dev/null; then fail "a folder in use was taken"; fi
-# the report without LaTeX, with an older Python, and a word that is no file
-if PDFLATEX=/nonexistent "$root/scripts/release" -o "$work/third" report 2>"$work/refusal"; then fail "a report without pdflatex"; fi
-grep -qF "report needs pdflatex" "$work/refusal" || fail "the refusal says: $(cat "$work/refusal")"
-if PDFLATEX=true PYTHON=false "$root/scripts/release" -o "$work/third" report 2>"$work/refusal"; then fail "a report without tomllib"; fi
-grep -qF "report needs Python 3.11" "$work/refusal" || fail "the refusal says: $(cat "$work/refusal")"
-if "$root/scripts/release" -o "$work/third" reports 2>"$work/refusal"; then fail "reports was taken for a file"; fi
-grep -qF "docs, report)" "$work/refusal" || fail "the refusal says: $(cat "$work/refusal")"
+# a word that is no file
+if "$root/scripts/release" -o "$work/third" report 2>"$work/refusal"; then fail "report was taken for a file"; fi
+grep -qF "docs, ledger)" "$work/refusal" || fail "the refusal says: $(cat "$work/refusal")"
 [ ! -e "$work/third" ] || fail "a refused run left files"
 git -C "$work/clone" -c user.name=test -c user.email=test commit -q --allow-empty -m later
 echo changed >>"$work/clone/README.md"

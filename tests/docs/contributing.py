@@ -2,7 +2,7 @@
 
 Its blocks go, letter by letter, where their steps say, in a copy of the tree. Then the generator computes the reference
 value that the page has (where mpmath is), the new test and the entry of the reference values compile and pass, and the
-pages, the rules and the Python package's reader of headers accept the result. Without BUILD, whose compiler and options
+pages, the rules and the Python package's reader of headers accept the result. It is in nine files. Without BUILD, whose compiler and options
 these take, the page's own commands under "Check" are typed instead, which build the two programs and run their tests."""
 import importlib.util
 import json
@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT, COPY, BUILD = sys.argv[1], Path(sys.argv[2]), sys.argv[3:4]
 NAME = "two_level_ipr"
+touched = set()
 
 
 def left_out(folder, names):
@@ -28,6 +29,7 @@ def left_out(folder, names):
 def insert(path, text, after="", before=""):
     """Puts the text behind the first place of `after`, or before that of `before`; without them, at the end."""
     file = COPY / path
+    touched.add(path)
     old = file.read_text() if file.exists() else ""
     at = old.index(after) + len(after) if after else old.index(before) if before else len(old)
     file.write_text(old[:at] + text + old[at:])
@@ -59,6 +61,7 @@ insert(f"tests/laws/{NAME}.cpp", test)
 insert("tests/oracles/kinds/laws.hpp", entry, after="void register_fading(Registry& registry) {\n  using namespace laws;\n")
 insert("python/src/laws.cpp", binding, before="  room.form(")
 insert("python/examples.txt", "\n" + example)
+assert len(touched) <= 9, f"a new result touches {len(touched)} files"
 
 if not BUILD:
     for line in check.splitlines():
