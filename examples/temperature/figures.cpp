@@ -155,7 +155,7 @@ class Figures {
   std::optional<AgainstBayes> add_rows(Table& table, const std::vector<Cell>& prefix, const Situation& situation) {
     const ErrorTheory error = theory_of(situation, options_.reading);
     const std::vector<NamedTemperature> named = named_temperatures({}, error);
-    const Estimates simulated = add_attention_rows(table, run_, prefix, situation, named, options_.reading);
+    const Estimates simulated = add_attention_rows(table, run_, prefix, situation, error, named, options_.reading);
     const statistics::Estimate bayes = add_bayes_row(table, run_, prefix, situation.task, situation.context_length);
     if (!error.exact || !std::isfinite(error.optimal) || bayes.count < 2) return std::nullopt;
     std::size_t best = 0;
@@ -265,8 +265,8 @@ class Figures {
         (d + mean.dot(covariance.llt().solve(mean))) * (signal + noise) + signal + mean.dot(second * mean);
     const Situation situation = at(test_, l);
     const auto rate = [&](double error) { return length * (error - noise); };
-    const double exact = rate(theory_of(situation, options_.reading).exact(1).value);
-    const double leading = rate(theory_of(situation, options_.reading).beside(1));
+    const ErrorTheory theory = theory_of(situation, options_.reading);
+    const double exact = rate(theory.exact(1).value), leading = rate(theory.beside(1));
     Reading reading = options_.reading;
     reading.estimator = simulate::Estimator::sufficient_statistics;  // takes no longer for long contexts
     statistics::Estimate simulated =
@@ -408,7 +408,7 @@ class Figures {
         const bool same = std::abs(by_hand / error.optimal - 1) < 1e-12;
         if (!same) named.push_back({"corrected heuristic", by_hand});
         named.push_back({same ? "τ*, corrected heuristic" : "τ*", error.optimal});
-        add_attention_rows(table, run_, {value}, situation, named, options_.reading);
+        add_attention_rows(table, run_, {value}, situation, error, named, options_.reading);
       }
       add_notes(table, BayesRidge::absent);
       tables.push_back(std::move(table));
@@ -485,9 +485,10 @@ class Figures {
         }
         ErrorTheory theory = theory_of(situation, reading);
         theory.approximate_optimal = 0;
+        if (scoring == ScoringChoice::softmax) theory.beside = {};  // a table of several maps has no column for it
         const std::vector<NamedTemperature> named = named_temperatures({}, theory);
-        const Estimates simulated = add_attention_rows(table, run_, {value, scoring_in_words(scoring)}, situation,
-                                                       named, reading, BesideTheory::leading_order_alone);
+        const Estimates simulated =
+            add_attention_rows(table, run_, {value, scoring_in_words(scoring)}, situation, theory, named, reading);
         if (scoring != ScoringChoice::softmax)
           add_invariance(unshifted[scoring], scoring, value, theory, simulated, named);
       }

@@ -216,11 +216,8 @@ std::string rejections_note(const Table& table, const Reading& reading) {
 }
 
 Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
-                             const std::vector<NamedTemperature>& named, const Reading& reading,
-                             BesideTheory beside_theory) {
-  ErrorTheory theory = theory_of(at, reading);
-  if (reading.scoring == ScoringChoice::softmax && beside_theory == BesideTheory::leading_order_alone)
-    theory.beside = {};
+                             const ErrorTheory& theory, const std::vector<NamedTemperature>& named,
+                             const Reading& reading) {
   const Estimates simulated = run.simulator.errors(at.attention, at.task, at.context_length, values_of(named), reading);
   std::size_t next = 0;
   for (const NamedTemperature& one : named) {

@@ -98,13 +98,10 @@ std::string unusual_in_words(const TemperatureOptions& o);
 /// The scoring in words.
 std::string scoring_in_words(ScoringChoice scoring);
 
-/// Whether a row of softmax has the theory of its approximation beside it; a table of several maps has not.
-enum class BesideTheory { shown, leading_order_alone };
-
 /// One row a temperature, all simulated on the same draws. Returns the estimates of the temperatures that exist.
 Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const Situation& at,
-                             const std::vector<NamedTemperature>& named, const Reading& reading,
-                             BesideTheory beside = BesideTheory::shown);
+                             const ErrorTheory& theory, const std::vector<NamedTemperature>& named,
+                             const Reading& reading);
 
 /// The ridge regression that knows the law, the benchmark; its theory is a deterministic equivalent, which is not
 /// judged. Returns the simulated risk; without noise there is no row, and it has no trials.

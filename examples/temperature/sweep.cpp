@@ -20,7 +20,7 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
                                  {}, o.reading);
   run.arguments["test-noise-variance"] = at.task.noise_variance();
   run.simulator.announce("temperatures");
-  add_attention_rows(table, run, {}, at, named_temperatures(o.temperatures, error), o.reading);
+  add_attention_rows(table, run, {}, at, error, named_temperatures(o.temperatures, error), o.reading);
   add_bayes_row(table, run, {}, at.task, l);
   if (o.reading.scoring == ScoringChoice::softmax && !error.exact) {
     table.notes.push_back(
