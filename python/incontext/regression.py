@@ -3,10 +3,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from . import _core
 from ._core.regression import *  # noqa: F403
+from ._plot import axes_or_new
 from ._records.regression import *  # noqa: F403
 from ._records.regression import _InverseTemperatureParabola
+
+
+def _equal_tasks(one: LinearTask, other: object) -> bool:  # noqa: F405
+    names = ("input_mean", "input_covariance", "task_mean", "task_covariance", "noise_variance")
+    return isinstance(other, LinearTask) and all(  # noqa: F405
+        numpy.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+LinearTask.__eq__, LinearTask.__hash__ = _equal_tasks, None  # type: ignore[method-assign, assignment]  # noqa: F405
 
 
 class InverseTemperatureParabola(_InverseTemperatureParabola):
@@ -25,6 +37,30 @@ class InverseTemperatureParabola(_InverseTemperatureParabola):
     def minimum(self) -> Any:
         """The least error."""
         return _core.regression._parabola_minimum(self)
+
+    def plot(self, temperatures: Any = None, simulation: Any = None, axes: Any = None) -> Any:
+        """Draws the error against the temperature, from an eighth of the best one to eight times it unless they are given,
+        with the estimates of a simulation at them, and the best temperature; returns the axes of Matplotlib."""
+        if numpy.ndim(self.constant):
+            raise ValueError(f"incontext::regression: a plot is of one error (value = {numpy.size(self.constant)}; needs 1)")
+        best = float(self.optimal_temperature())
+        middle = best if numpy.isfinite(best) else 1.0
+        given = middle * numpy.geomspace(1 / 8, 8, 200) if temperatures is None else numpy.asarray(temperatures)
+        curve = numpy.geomspace(given.min(), given.max(), 200)
+        axes = axes_or_new(axes)
+        axes.plot(curve, self(curve), label="theory")
+        if simulation is not None:
+            estimates = getattr(simulation, "estimates", simulation)
+            axes.errorbar(given, [one.mean for one in estimates], [one.standard_error for one in estimates], fmt="o",
+                          label="simulation")
+        if numpy.isfinite(best):
+            axes.axvline(best, linestyle=":", color="gray", label=f"best temperature, {best:.4g}")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("temperature")
+        axes.set_ylabel("mean squared error")
+        axes.legend()
+        return axes
 
     def excess(self, temperature: Any) -> Any:
         """How far the error is above its minimum, without cancellation."""

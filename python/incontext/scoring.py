@@ -98,6 +98,8 @@ def parameter_names(map: Map | type[Map]) -> tuple[str, ...]:
     >>> parameter_names(SSMax), parameter_names(NormSoftmax), parameter_names(Sparsemax)
     (('scale', 'bias'), ('temperature',), ())
     """
+    if not (isinstance(map, Map) or isinstance(map, type) and issubclass(map, Map)):
+        raise TypeError(f"incontext.scoring.parameter_names: map is of the wrong type (value = {map!r:.80}; needs a map)")
     return tuple(name for name in map._fields if name in PARAMETERS and name not in map._choices)
 
 

@@ -22,11 +22,11 @@ class Estimate(_Estimate):
 
     def interval(self, level: float = 0.95) -> Interval:
         """The confidence interval of the mean at this level, by Student's law."""
-        return _core.statistics.confidence_interval(self, level)
+        return confidence_interval(self, level)
 
     def agree(self, theory: Any) -> Agreement:
         """Compares a theory with this estimate."""
-        return _core.statistics.agree(theory, self)
+        return agree(theory, self)
 
 
 class Theory(float):
@@ -53,7 +53,7 @@ class Theory(float):
 
     def agree(self, estimate: Estimate) -> Agreement:
         """Compares this theory with an estimate: z, the verdict, and the reason where it cannot be judged."""
-        return _core.statistics.agree(self, estimate)
+        return agree(self, estimate)
 
     def __reduce__(self) -> Any:
         return Theory, (float(self), self.error)
