@@ -9,7 +9,8 @@ from . import _core
 from ._core.regression import *  # noqa: F403
 from ._plot import axes_or_new
 from ._records.regression import *  # noqa: F403
-from ._records.regression import _InverseTemperatureParabola
+from ._records.regression import QueryToken, _InverseTemperatureParabola
+from .scoring import Softmax
 
 
 def _equal_tasks(one: LinearTask, other: object) -> bool:  # noqa: F405
@@ -65,3 +66,25 @@ class InverseTemperatureParabola(_InverseTemperatureParabola):
     def excess(self, temperature: Any) -> Any:
         """How far the error is above its minimum, without cancellation."""
         return _core.regression._parabola_excess(self, temperature)
+
+
+def softmax_optimum(attention: Attention, task: LinearTask, context_length: int,  # noqa: F405
+                    query: QueryToken | str = QueryToken.excluded) -> SoftmaxOptimum:  # noqa: F405
+    """The temperature at which softmax attention has its least error, and that error.
+
+    >>> task = LinearTask.isotropic(dimension=20, task_variance=0.05, noise_variance=0.1)
+    >>> layer = pretrained_attention(task, 40)
+    >>> round(softmax_optimum(layer, task.with_input_covariance_scaled(2.0), 40).parameter, 3)
+    5.057
+
+    The search for the least softmax_error begins at the best temperature of approximate softmax. Where no temperature helps
+    the error falls with all of them: then `place` is "highest".
+    Raises ValueError as softmax_error does.
+    """
+    start = generalization_error(attention, task, context_length, query).optimal_temperature()  # noqa: F405
+    if not numpy.isfinite(start):
+        covariance, layer = task.input_covariance, numpy.asarray(attention.key_query)
+        start = max(float(numpy.trace(covariance @ layer @ covariance @ layer.T)) ** 0.5, 1e-300)
+    return minimize_softmax_error(  # noqa: F405
+        lambda t: softmax_error(attention, task, context_length, Softmax(t), query).value,  # noqa: F405
+        SearchRange(start / 1000, start, start * 1e6))  # noqa: F405

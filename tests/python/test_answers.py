@@ -111,3 +111,11 @@ def test_large_records_and_curves_are_shown_briefly():
     assert repr(ic.regression.Attention(numpy.eye(20), numpy.zeros(20), 1.0)) == (
         "Attention(key_query=array(20 x 20), input_value=array(20), label_value=1.0)")
     assert ic.baselines(5, [3, 4], 0.1, 0.2)._repr_html_().count("<tr>") == 3
+
+
+def test_the_best_temperature_of_softmax_is_one_call():
+    found = ic.regression.softmax_optimum(LAYER, TASK, 8)
+    error = [ic.regression.softmax_error(LAYER, TASK, 8, ic.scoring.Softmax(found.parameter * f)).value for f in (0.9, 1.0, 1.1)]
+    assert error[1] == found.error < min(error[0], error[2]) and found.place.name == "inside"
+    away = LAYER.replace(key_query=-LAYER.key_query)
+    assert ic.regression.softmax_optimum(away, TASK, 8).place.name == "highest", "no temperature helps"
