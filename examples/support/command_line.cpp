@@ -401,14 +401,19 @@ std::string options_that_speak_of(const CLI::App& app, const std::string& word) 
 
 /// The option for a quantity that the field has another name for; "" if the program has none.
 std::string option_by_other_name(const CLI::App& app, const std::string& word) {
-  static const std::map<std::string, std::string> names{
-      {"tau", "--temperatures"},           {"beta", "--temperatures"},
-      {"sigma", "--noise-variance"},       {"sigma2", "--noise-variance"},
-      {"noise-std", "--noise-variance"},   {"noise-stddev", "--noise-variance"},
-      {"lambda", "--noise-variance"},      {"ridge", "--noise-variance"},
-      {"lr", "--rate"},                    {"epochs", "--steps"},
-      {"samples", "--trials"},             {"shots", "--context-length"},
-      {"sequence-length", "--context-length"}};
+  static const std::map<std::string, std::string> names{{"tau", "--temperatures"},
+                                                        {"beta", "--temperatures"},
+                                                        {"sigma", "--noise-variance"},
+                                                        {"sigma2", "--noise-variance"},
+                                                        {"noise-std", "--noise-variance"},
+                                                        {"noise-stddev", "--noise-variance"},
+                                                        {"lambda", "--noise-variance"},
+                                                        {"ridge", "--noise-variance"},
+                                                        {"lr", "--rate"},
+                                                        {"epochs", "--steps"},
+                                                        {"samples", "--trials"},
+                                                        {"shots", "--context-length"},
+                                                        {"sequence-length", "--context-length"}};
   const auto found = names.find(word);
   const bool is_here = found != names.end() && app.get_option_no_throw(found->second) != nullptr;
   return is_here ? found->second : std::string();

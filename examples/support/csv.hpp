@@ -34,8 +34,8 @@ struct CsvFile {
   std::size_t cells = 0;           ///< of a row
   std::size_t comment_before = 0;  ///< the line of the last comment before the first row; 0: none
   std::vector<std::string> column_names = {};
-  std::size_t trailing_separators = 0;    ///< with which every line ends
-  bool row_numbers = false;               ///< the first column only numbers or names the rows, as pandas and R write them
+  std::size_t trailing_separators = 0;  ///< with which every line ends
+  bool row_numbers = false;             ///< the first column only numbers or names the rows, as pandas and R write them
   std::vector<std::string> missing = {};  ///< what else stands for a missing number, as the user says
   std::vector<CsvRow> rows = {};
   std::vector<std::string> notes = {};  ///< sentences about how the file was read

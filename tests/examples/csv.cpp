@@ -176,13 +176,14 @@ TEST_CASE("blanks separate a header and its rows, and R's header is one name sho
   }
   CHECK(parse_csv("f.csv", "my column\n1\n2\n").column_names == Names{"my column"});
   CHECK(parse_csv("f.csv", "my column,b\n1,2\n").column_names == Names{"my column", "b"});
-  CHECK(csv_refusal(" 0.006  18.00  2.31\n0.027  0.00  7.07\n") == part("needs a header line with the column names, or --no"));
+  CHECK(csv_refusal(" 0.006  18.00  2.31\n0.027  0.00  7.07\n") ==
+        part("needs a header line with the column names, or --no"));
   CHECK(csv_refusal("a b\n1 2 3\n4 5\n") == part("row 2 (line 3): has the wrong number of cells (value = 2; needs 3)"));
 }
 
 TEST_CASE("what spreadsheets and old systems put around a table is no part of it", "[csv]") {
-  for (const char* text : {"sep=;\na;b\n1;2\n3;4\n", "sep=;\r\na;b\r\n1;2\r\n3;4\r\n", "a;b\r1;2\r3;4\r", "a;b\n1;2\n3;4\n\x1A",
-                           "a;b;;\n1;2;;\n3;4;;\n;;;\n;;;\n"}) {
+  for (const char* text : {"sep=;\na;b\n1;2\n3;4\n", "sep=;\r\na;b\r\n1;2\r\n3;4\r\n", "a;b\r1;2\r3;4\r",
+                           "a;b\n1;2\n3;4\n\x1A", "a;b;;\n1;2;;\n3;4;;\n;;;\n;;;\n"}) {
     CAPTURE(text);
     const CsvFile csv = parse_csv("f.csv", text);
     CHECK(csv.column_names == Names{"a", "b"});
@@ -194,7 +195,8 @@ TEST_CASE("what spreadsheets and old systems put around a table is no part of it
   CHECK(csv_refusal("a,b\n,\n") == part("has a header line and no rows"));
 }
 
-TEST_CASE("what the user says stands for a missing number does, and a cell that is none is told what it may be", "[csv]") {
+TEST_CASE("what the user says stands for a missing number does, and a cell that is none is told what it may be",
+          "[csv]") {
   const std::string text = "a,b\n1,?\n-9,4\n5,6\n";
   const CsvFile csv = parse_csv("f.csv", text, Header::required, {"?", "-9"});
   CHECK(std::isnan(column_of(csv, 1, Entries::missing)[0]));
@@ -202,7 +204,8 @@ TEST_CASE("what the user says stands for a missing number does, and a cell that 
   CHECK(csv_refusal(text) == part("(value = \"?\"; needs a finite number)"));
   CHECK(message_of<InputError>([&] { numeric_columns(csv, {1}, Entries::finite, {.missing = ", or X"}); }) ==
         part("row 1 (line 2), column b: cell is missing (value = \"?\"; needs a finite number, or X)"));
-  CHECK(csv_refusal("a,b\n1,\xE2\x88\x92" "2\n3,4\n") == part("needs a finite number, with a hyphen for the minus sign)"));
+  CHECK(csv_refusal("a,b\n1,\xE2\x88\x92"
+                    "2\n3,4\n") == part("needs a finite number, with a hyphen for the minus sign)"));
   CHECK(csv_refusal("a,b\n1,1.5D+00\n3,4\n") == part("needs a finite number, with E for the exponent)"));
   CHECK(csv_refusal("a;b\n1;1.299,99\n3;4\n") == part("needs a finite number, without marks between thousands)"));
 }
