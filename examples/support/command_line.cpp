@@ -402,7 +402,6 @@ std::string options_that_speak_of(const CLI::App& app, const std::string& word) 
 /// The option for a quantity that the field has another name for; "" if the program has none.
 std::string option_by_other_name(const CLI::App& app, const std::string& word) {
   static const std::map<std::string, std::string> names{{"tau", "--temperatures"},
-                                                        {"beta", "--temperatures"},
                                                         {"sigma", "--noise-variance"},
                                                         {"sigma2", "--noise-variance"},
                                                         {"noise-std", "--noise-variance"},

@@ -248,8 +248,9 @@ Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDi
   const std::string_view data = bytes.substr(header.data_start);
   const std::string expected = std::to_string(rows) + " x " + std::to_string(columns) + " x " +
                                std::to_string(header.item_size) + " bytes of data";
-  if (data.size() / header.item_size / columns < rows)
+  if (data.size() / header.item_size / columns < rows) {
     throw_input_error(file, "data is cut off", data.size(), expected);
+  }
   Eigen::MatrixXd values(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns));
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 0; j < columns; ++j) {
