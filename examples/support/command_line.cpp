@@ -98,7 +98,7 @@ std::vector<std::string> parse_list(const std::string& text) {
     parts.emplace_back(trimmed(std::string_view(text).substr(at, end - at)));
     at = end + 1;
   }
-  if (parts.size() > 1 && parts.back().empty()) parts.pop_back();  // seq -s, ends so on some systems
+  if (parts.size() > 1 && parts.back().empty()) parts.pop_back();  // `seq -s,` ends with one on some systems
   return parts;
 }
 
@@ -401,21 +401,19 @@ std::string options_that_speak_of(const CLI::App& app, const std::string& word) 
 
 /// The option for a quantity that the field has another name for; "" if the program has none.
 std::string option_by_other_name(const CLI::App& app, const std::string& word) {
-  static const std::map<std::string, std::string> names{{"tau", "--temperatures"},
-                                                        {"sigma", "--noise-variance"},
-                                                        {"sigma2", "--noise-variance"},
-                                                        {"noise-std", "--noise-variance"},
-                                                        {"noise-stddev", "--noise-variance"},
-                                                        {"lambda", "--noise-variance"},
-                                                        {"ridge", "--noise-variance"},
-                                                        {"lr", "--rate"},
-                                                        {"epochs", "--steps"},
-                                                        {"samples", "--trials"},
-                                                        {"shots", "--context-length"},
-                                                        {"sequence-length", "--context-length"}};
+  constexpr const char* square = ", its square";
+  static const std::map<std::string, std::pair<std::string, std::string>> names{
+      {"tau", {"--temperatures", ""}},
+      {"sigma", {"--noise-variance", square}},
+      {"noise-std", {"--noise-variance", square}},
+      {"noise-stddev", {"--noise-variance", square}},
+      {"lambda", {"--noise-variance", ", over --task-variance"}},
+      {"ridge", {"--noise-variance", ", over --task-variance"}},
+      {"lr", {"--rate", ""}},
+      {"samples", {"--trials", ""}}};
   const auto found = names.find(word);
-  const bool is_here = found != names.end() && app.get_option_no_throw(found->second) != nullptr;
-  return is_here ? found->second : std::string();
+  if (found == names.end() || app.get_option_no_throw(found->second.first) == nullptr) return {};
+  return found->second.first + found->second.second;
 }
 
 void refuse_extras(const CLI::App& app) {

@@ -10,9 +10,10 @@
 
 /// Tables of separated values: a header line with the column names, then one line per row, with the quoting of RFC 4180
 /// and CRLF or LF. The separator is the semicolon, tab or comma that the header line has; numbers may have a decimal
-/// comma where commas do not separate. Blanks separate where nothing else does and the lines have several numbers so; then
-/// the header may be one name shorter, and the first column names the rows, as R writes it. Lines that begin with # are
-/// comments, but for rows whose first cell does: those have as many cells as the first line and no blank after the #.
+/// comma where commas do not separate. Blanks separate where the header line has no other separator, several words, and
+/// the next line as many numbers or words, or one more: then the first column names the rows, as in a file of R's.
+/// Lines that begin with # are comments, but for rows whose first cell does: those have as many cells as the first line
+/// and no blank after the #.
 namespace incontext::examples {
 
 /// Whether the first line must name the columns, may be a row if it holds numbers, or is a row. Columns without names
@@ -34,12 +35,13 @@ struct CsvFile {
   std::size_t cells = 0;           ///< of a row
   std::size_t comment_before = 0;  ///< the line of the last comment before the first row; 0: none
   std::vector<std::string> column_names = {};
-  std::size_t trailing_separators = 0;  ///< with which every line ends
-  bool row_numbers = false;             ///< the first column only numbers or names the rows, as pandas and R write them
-  std::vector<std::string> missing = {};  ///< what else stands for a missing number, as the user says
+  bool row_numbers = false;  ///< the first column only numbers or names the rows, as pandas and R write them
+  std::vector<std::string> missing = {};  ///< further words that stand for a missing number, from the user
   std::vector<CsvRow> rows = {};
   std::vector<std::string> notes = {};  ///< sentences about how the file was read
 
+  /// Whether a cell is one of the user's words for a missing number; numbers are compared as numbers.
+  bool is_marker(std::string_view cell) const;
   /// Whether a cell says that there is no number.
   bool is_missing(std::string_view cell) const;
 };
@@ -53,7 +55,8 @@ CsvFile parse_csv(const std::string& file, std::string text, Header header = Hea
 /// The cells that are accepted: finite numbers; also -inf, the mask of a score; or also missing ones, which become NaN.
 enum class Entries { finite, masked, missing };
 
-/// The options for a missing cell, for what stands for one, and for a column of text, for messages; "" if there is none.
+/// The options for a missing cell, for what stands for one, and for a column of text, for messages; "" if there is
+/// none.
 struct WaysOut {
   std::string missing = {};
   std::string marker = {};

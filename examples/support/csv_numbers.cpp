@@ -22,7 +22,8 @@ class CellReader {
       : csv_(csv), columns_(columns), entries_(entries), ways_out_(ways_out) {}
 
   double read(std::string_view cell, std::size_t row, std::size_t column) {
-    if (const auto value = parse_cell(cell, csv_.separator)) {
+    const auto value = csv_.is_marker(cell) ? std::nullopt : parse_cell(cell, csv_.separator);
+    if (value) {
       if (!std::isfinite(*value)) refuse(cell, row, column, "cell is not finite", "a finite number");
       if (csv_.separator != ',') require_one_mark(cell, row, column);
       return *value;
@@ -69,12 +70,13 @@ class CellReader {
   std::string remedy(std::string_view cell, std::size_t row) const {
     constexpr std::string_view minus = "\xE2\x88\x92";  // U+2212
     if (cell.find(minus) != std::string_view::npos) return ", with a hyphen for the minus sign";
-    const std::size_t exponent = cell.find_first_of("Dd");
-    if (exponent != std::string_view::npos && parse_decimal(cell.substr(0, exponent))) {
-      return ", with E for the exponent";
-    }
+    std::string with_e(cell);
+    std::replace(with_e.begin(), with_e.end(), 'D', 'E');
+    if (parse_decimal(with_e)) return ", with E for the exponent";
     const bool both = cell.find(',') != std::string_view::npos && cell.find('.') != std::string_view::npos;
-    if (both) return ", without marks between thousands";
+    if (both && cell.find_first_not_of("0123456789,.+-") == std::string_view::npos) {
+      return ", without marks between thousands";
+    }
     if (cell.find_first_of("0123456789") != std::string_view::npos || ways_out_.marker.empty()) return {};
     return ways_out_.marker + (row == 0 ? "; a line of units is a comment if it begins with #" : "");
   }

@@ -23,12 +23,25 @@ std::string_view take_line(std::string_view& text) {
   return {};
 }
 
-/// Whether a line ends with a number behind a blank.
-bool ends_with_number(std::string_view line) {
-  const std::size_t blank = line.find_last_of(" \t");
-  if (blank == std::string_view::npos) return false;
-  const std::string_view last = line.substr(blank + 1);
-  return parse_decimal(last) || names_non_finite(last) || names_missing(last);
+/// The words of a line between blanks; one in quotation marks may hold some.
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  bool quoted = false;
+  for (std::size_t i = 0, first = 0; i <= line.size(); ++i) {
+    if (i < line.size() && line[i] == '"') quoted = !quoted;
+    if (i < line.size() && (quoted || !is_blank(line[i]))) continue;
+    if (i > first) words.push_back(line.substr(first, i - first));
+    first = i + 1;
+  }
+  return words;
+}
+
+/// Whether blanks separate these lines: as many words, or in the first one fewer, and one of the second is a number.
+bool are_separated_by_blanks(std::string_view line, std::string_view next) {
+  const auto names = words_of(line), cells = words_of(next);
+  const bool fits = cells.size() == names.size() || cells.size() == names.size() + 1;
+  return cells.size() > 1 && fits &&
+         std::any_of(cells.begin(), cells.end(), [](std::string_view cell) { return parse_decimal(cell).has_value(); });
 }
 
 }  // namespace
@@ -49,8 +62,7 @@ char separator_of(std::string_view text, Header header) {
   if (bare.find(',') != std::string::npos) return ',';
   const std::string_view first = line.substr(0, line.find(' ')), next = take_line(text);
   if (header != Header::required && (parse_decimal(first) || names_non_finite(first))) return ' ';
-  const bool is_bare = next.find_first_of(",;") == std::string_view::npos;
-  return is_bare && line.find(' ') != std::string_view::npos && ends_with_number(next) ? ' ' : ',';
+  return are_separated_by_blanks(line, next) ? ' ' : ',';
 }
 
 std::optional<double> parse_cell(std::string_view cell, char separator) {

@@ -110,12 +110,13 @@ class NpyHeaderParser {
     if (at_ < text_.size() && text_[at_] == '[') {
       throw InputError(file_ + ": holds records with named fields (needs a plain array of numbers)");
     }
-    std::string descr = quoted();
-    if (!descr.empty() && std::isalpha(static_cast<unsigned char>(descr[0])) != 0) descr.insert(0, "=");
+    const std::string written = quoted();
+    const bool has_order = written.empty() || std::isalpha(static_cast<unsigned char>(written[0])) == 0;
+    const std::string descr = has_order ? written : "=" + written;
     const bool known = descr.size() >= 2 && std::string("<>|=").find(descr[0]) != std::string::npos;
     const std::string size = known ? descr.substr(2) : "";
     if (!known || size.size() > 4 || size.find_first_not_of("0123456789") != std::string::npos) {
-      throw_input_error(file_, "holds numbers of an unknown type", descr, "such as <f4");
+      throw_input_error(file_, "holds numbers of an unknown type", written, "such as <f4");
     }
     header.byte_order = descr[0];
     header.kind = descr[1];

@@ -10,8 +10,8 @@
 
 The modules are the rooms of the C++ library: regression, laws, scoring, apply, classification, baselines, training,
 simulate, statistics and calibration. incontext.baselines(...) gives the reference curves of a figure, exactly;
-incontext.calibrate(scores) says what the attention heads of a model do, incontext.compare(theory, simulation) whether they
-agree.
+incontext.calibrate(scores) says what the attention heads of a model do; incontext.compare(theory, simulation) shows
+where the two agree.
 Names, defaults and errors are those of C++: ValueError for std::invalid_argument and std::domain_error, with the same
 message.
 """
@@ -33,8 +33,8 @@ from ._signatures import describe_functions, own_names  # noqa: E402
 from ._compare import compare  # noqa: E402
 from .calibration import calibrate  # noqa: E402
 
-__all__ = ["apply", "baselines", "calibrate", "calibration", "classification", "compare", "laws", "regression", "scoring",
-           "simulate", "statistics", "training"]
+__all__ = ["apply", "baselines", "calibrate", "calibration", "classification", "compare", "laws", "regression",
+           "scoring", "simulate", "statistics", "training"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,7 @@
 """A theory beside a simulation at several points: a table, a frame of pandas and a plot."""
 from __future__ import annotations
 
+import importlib
 from typing import Any, Iterable
 
 import numpy
@@ -31,9 +32,7 @@ class Compared:
 
     def to_frame(self) -> Any:
         """The columns as a frame of pandas."""
-        import pandas
-
-        return pandas.DataFrame(self.to_dict())
+        return importlib.import_module("pandas").DataFrame(self.to_dict())
 
     def __len__(self) -> int:
         return len(self.comparisons)
@@ -77,18 +76,18 @@ def compare(theory: Any, simulation: Any, at: Iterable[float] | None = None, *, 
 
     Parameters
         theory: a number or several, with their own errors where they have them, as those of the closed forms do.
-        simulation: of as many points, or its estimates, or one.
-        at: the points. level: at most this often is a family of right theories called a disagreement.
+        simulation: a run of as many points, a list of estimates, or one estimate.
+        at: the points. level: the probability with which right theories are called a disagreement is at most this.
     Raises ValueError where theory, simulation and points are not equally many.
     """
-    estimates = getattr(simulation, "estimates", simulation)
-    estimates = [estimates] if isinstance(estimates, statistics.Estimate) else list(estimates)
+    estimates = statistics.estimates_of(simulation)
     if isinstance(theory, Quadrature):
         theories = list(theory) if theory.shape else [theory]
     else:
         theories = list(theory) if numpy.ndim(theory) else [theory]
     points = list(range(len(theories)) if at is None else at)
     if not len(theories) == len(estimates) == len(points):
-        raise ValueError(f"incontext::compare: theory, simulation and points are not equally many (value = {len(theories)}, "
-                         f"{len(estimates)}, {len(points)}; needs one estimate and one point for each theory)")
+        sizes = f"{len(theories)}, {len(estimates)}, {len(points)}"
+        raise ValueError(f"incontext::compare: theory, simulation and points are not equally many (value = {sizes}; "
+                         "needs one estimate and one point for each theory)")
     return Compared(points, [statistics.compare(one, other) for one, other in zip(theories, estimates)], level)

@@ -44,7 +44,7 @@ class Choice(IntEnum):
 
 def brief(value: Any) -> str:
     """A value as text; of an array of more than a dozen numbers its lengths."""
-    shape = getattr(value, "shape", ())
+    shape = () if isinstance(value, type) else getattr(value, "shape", ())
     return f"array({' x '.join(map(str, shape))})" if math.prod(shape) > 12 else repr(value)
 
 
@@ -109,15 +109,17 @@ class Record:
     _numbers: ClassVar[tuple[str, ...]] = ()  # the fields that C++ takes as numbers
     __signature__: ClassVar[inspect.Signature] = inspect.Signature()
     _choices: ClassVar[dict[str, Any]] = {}  # the fields that are choices; a name or a number is converted
-    _kinds: ClassVar[dict[str, str]] = {}  # what the fields of one number need
+    _kinds: ClassVar[dict[str, str]] = {}  # what the fields of numbers need
+    _of_any: ClassVar[dict[str, str]] = {}  # what a field without a type needs
 
     def __init_subclass__(cls, cpp: str | None = None) -> None:
         own = tuple(name for name in cls.__dict__.get("__annotations__", {}) if not name.startswith("_"))
         cls._fields = cls._numbers = cls._fields + own
         chosen = {name: KINDS.get(cls.__annotations__[name]) for name in own}
         cls._choices = cls._choices | {name: kind for name, kind in chosen.items() if kind}
-        numbers = {"int": "a whole number", "float": "a number"}
-        cls._kinds = cls._kinds | {name: numbers[kind] for name in own if (kind := cls.__annotations__[name]) in numbers}
+        numbers = {"int": "a whole number", "float": "a number"} | cls._of_any
+        types = {name: cls.__annotations__[name] for name in own}
+        cls._kinds = cls._kinds | {name: numbers[kind] for name, kind in types.items() if kind in numbers}
         inherited = [parameter.replace(default=getattr(cls, parameter.name, inspect.Parameter.empty))
                      for parameter in cls.__signature__.parameters.values()]
         fields = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=cls.__annotations__[name],
@@ -155,9 +157,15 @@ class Record:
 
     @classmethod
     def _require_type(cls, name: str, value: Any) -> None:
-        """Refuses what is no number in the place of one; a number that may have digits in the place of a count, too."""
+        """Refuses a value that is not a number where one is needed, and a float where a count is needed."""
         needs = cls._kinds.get(name)
-        of_type = hasattr(value, "__index__") or needs == "a number" and hasattr(value, "__float__")
+        is_number = hasattr(value, "__index__") or needs == "a number" and hasattr(value, "__float__")
+        if needs == "a number or an array":
+            parts = value if isinstance(value, (list, tuple)) else [value]
+            of_type = all(any(hasattr(one, name) for name in ("__float__", "__index__", "__array__", "__len__"))
+                          and not isinstance(one, (str, bytes, dict)) for one in parts)
+        else:
+            of_type = is_number and not getattr(value, "shape", ())
         if needs and (isinstance(value, bool) or not of_type):
             raise TypeError(f"{cls.__name__}: {name} is of the wrong type (value = {brief(value)}; needs {needs})")
 

@@ -54,7 +54,7 @@ def _value(default: Any) -> Any:
         return functools.reduce(getattr, names, sys.modules[package])
     try:
         return math.inf if default == "math.inf" else ast.literal_eval(default)
-    except (TypeError, ValueError):  # no text of a number
+    except (SyntaxError, TypeError, ValueError):  # no text of a number
         return default
 
 
@@ -68,8 +68,8 @@ def signature(function: Any) -> inspect.Signature:
     overloads = []
     for declared, _, defaults in function.__nb_signature__:
         public = re.sub(r"incontext\._(core|arrays|simulate)\.", "incontext.", declared)
-        parameters, _, returned = public.partition("(")[2].rpartition(") -> ")
-        overloads.append(inspect.Signature(_parameters(parameters, defaults or ()), return_annotation=returned))
+        returned = public.rpartition(") -> ")[2]
+        overloads.append(inspect.Signature(_parameters(_inside(public), defaults or ()), return_annotation=returned))
     first, *others = overloads
     for other in others:
         if list(first.parameters) != list(other.parameters):
@@ -87,14 +87,19 @@ def _union(first: str, second: str) -> str:
 
 def _described(function: Any, module: str) -> Callable[..., Any]:
     """A function of Python that calls `function`, and has its name, documentation and signature."""
+    name = re.sub(r"\._(core|arrays|simulate)\b", "", f"{module}.{function.__qualname__.lstrip('_')}")
+
     def call(*arguments: Any, **named: Any) -> Any:
+        if any(one is True or one is False for one in (*arguments, *named.values())):
+            wrong = [(key, value) for key, value in _wrong(own, arguments, named) if isinstance(value, bool)]
+            if wrong:  # C++ would take them for numbers
+                raise TypeError(_of_wrong_type(name, own, wrong))
         try:
             return function(*arguments, **named)
         except TypeError as error:
             if "incompatible function arguments" not in str(error):
                 raise
-        name = re.sub(r"\._(core|arrays|simulate)\b", "", f"{module}.{function.__qualname__.lstrip('_')}")
-        raise TypeError(_refusal(name, own, arguments, named))
+        raise TypeError(_refusal(name, function, own, arguments, named))
 
     call.__name__, call.__qualname__, call.__module__ = function.__name__, function.__qualname__, module
     documented = [overload[1] for overload in function.__nb_signature__]
@@ -103,21 +108,51 @@ def _described(function: Any, module: str) -> Callable[..., Any]:
     return call
 
 
-def _refusal(name: str, own: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]) -> str:
+_SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def _refusal(name: str, function: Any, own: inspect.Signature, arguments: tuple[Any, ...],
+             named: dict[str, Any]) -> str:
     """Why these arguments are not those of a function, in one line."""
-    known = [one for one in own.parameters if one != "self"]
-    for key in named:
-        if key not in own.parameters:
-            return f"{name}: no argument '{key}' (needs {', '.join(known)})"
+    known = [key for key, one in own.parameters.items() if key != "self" and one.kind not in _SEVERAL]
+    if not known and own.parameters:  # overloads whose parameters differ
+        given = ", ".join([*map(_kind, arguments), *(f"{key}: {_kind(value)}" for key, value in named.items())])
+        needs = " or ".join(", ".join(one.name for one in _parameters(_inside(declared), defaults or ()))
+                            for declared, _, defaults in function.__nb_signature__)
+        return f"{name}: the arguments do not fit (value = {given}; needs {needs})"
+    if not any(one.kind is one.VAR_KEYWORD for one in own.parameters.values()):
+        for key in named:
+            if key not in own.parameters:
+                return f"{name}: no argument '{key}' (needs {', '.join(known)})"
     try:
-        given = own.bind(*arguments, **named).arguments
+        own.bind(*arguments, **named)
     except TypeError as error:
         return f"{name}: {error} (needs {', '.join(known)})"
-    wrong = [(key, value) for key, value in given.items() if not _is_of(value, str(own.parameters[key].annotation))]
-    if not wrong:
-        kinds = ", ".join(f"{key}: {_kind(value)}" for key, value in given.items() if key != "self")
-        return f"{name}: the arguments do not fit together (value = {kinds}; needs {str(own).partition(' ->')[0]})"
-    return f"{name}: " + "; ".join(f"{key} is of the wrong type (value = {brief(value)[:80]}; needs {_words(own, key)})"
+    wrong = _wrong(own, arguments, named)
+    if wrong:
+        return _of_wrong_type(name, own, wrong)
+    found = own.bind(*arguments, **named).arguments
+    kinds = ", ".join(f"{key}: {_kind(value)}" for key, value in found.items() if key in known)
+    return f"{name}: the arguments do not fit together (value = {kinds}; needs {str(own).partition(' ->')[0]})"
+
+
+def _inside(declared: str) -> str:
+    """The parameters in a text such as "def f(a: int) -> float"."""
+    return declared.partition("(")[2].rpartition(") -> ")[0]
+
+
+def _wrong(own: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The arguments that are of another type than their parameters, as far as the names of types tell."""
+    try:
+        given = own.bind(*arguments, **named).arguments
+    except TypeError:
+        return []
+    return [(key, value) for key, value in given.items() if own.parameters[key].kind not in _SEVERAL
+            and not _is_of(value, str(own.parameters[key].annotation))]
+
+
+def _of_wrong_type(name: str, own: inspect.Signature, wrong: list[tuple[str, Any]]) -> str:
+    return f"{name}: " + "; ".join(f"{key} is of the wrong type (value = {brief(value):.80}; needs {_words(own, key)})"
                                    for key, value in wrong)
 
 
@@ -134,7 +169,8 @@ def _words(own: inspect.Signature, key: str) -> str:
     if axes:
         count = axes[1].count("*")
         return f"an array of {count} {'axis' if count == 1 else 'axes'}"
-    plain = {"numpy.typing.ArrayLike": "a number or an array", "int": "a whole number", "float": "a number", "bool": "True or False", "str": "a text"}
+    plain = {"numpy.typing.ArrayLike": "a number or an array", "int": "a whole number", "float": "a number",
+             "bool": "True or False", "str": "a string"}
     return " or ".join(plain.get(one, one.removeprefix("incontext.")) for one in _split(text, "|"))
 
 
@@ -166,13 +202,13 @@ def own_names(room: ModuleType) -> list[str]:
 
 
 def describe_functions(room: ModuleType) -> None:
-    """Puts such a function in the place of each function, method and constructor of nanobind in a room; of a private one,
-    in its extension."""
+    """Puts a described function in the place of each function, method and constructor of nanobind in a room; of a
+    private one, in its extension."""
     for extension in _EXTENSIONS:
-        own = sys.modules.get(f"{extension}.{room.__name__.rpartition('.')[2]}")
-        for name, value in list(vars(own).items()) if own else ():
+        half = sys.modules.get(f"{extension}.{room.__name__.rpartition('.')[2]}")
+        for name, value in list(vars(half).items()) if half else ():
             if name.startswith("_") and hasattr(value, "__nb_signature__"):
-                setattr(own, name, _described(value, room.__name__))
+                setattr(half, name, _described(value, half.__name__))
     for name, value in list(vars(room).items()):
         if name.startswith("_"):
             continue

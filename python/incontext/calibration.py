@@ -19,6 +19,7 @@ import numpy
 
 from . import _core, laws
 from ._core.calibration import *  # noqa: F403
+from ._plot import pyplot
 from ._record import Record, cell, table_text
 from ._records.calibration import *  # noqa: F403
 from ._records.calibration import Held, HeadLimits, JudgedQuantity, LengthSummary, LongerRowRule, PhaseCount, ShiftedTemperature

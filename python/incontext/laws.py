@@ -17,6 +17,9 @@ class Quadrature(_Quadrature, NDArrayOperatorsMixin, cpp="numerics::Quadrature")
     def __float__(self) -> float:
         return float(self.value)
 
+    def __int__(self) -> int:
+        return int(self.value)
+
     def __bool__(self) -> bool:
         return bool(self.value)
 
@@ -24,10 +27,12 @@ class Quadrature(_Quadrature, NDArrayOperatorsMixin, cpp="numerics::Quadrature")
         return numpy.array(self.value, dtype) if copy else numpy.asarray(self.value, dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        if any(isinstance(one, Quadrature) for one in named.get("out", ())):
+            del named["out"]  # of +=, after which the name is that of a plain number or array
         return getattr(ufunc, method)(*(one.value if isinstance(one, Quadrature) else one for one in inputs), **named)
 
     def __eq__(self, other: object) -> Any:
-        return super().__eq__(other) if isinstance(other, Quadrature) else self.value == other
+        return self.value == (other.value if isinstance(other, Quadrature) else other)
 
     def __ne__(self, other: object) -> Any:
         equal = self == other
@@ -48,12 +53,12 @@ class Quadrature(_Quadrature, NDArrayOperatorsMixin, cpp="numerics::Quadrature")
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, index: Any) -> Quadrature:
-        """The same of some elements of an array."""
+        """The values and the error estimates of some elements of an array."""
         return Quadrature(self.value[index], self.error_estimate[index])
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the array; () of a number."""
+        """The shape of the array; () for a number."""
         return numpy.shape(self.value)
 
     def agree(self, estimate: Estimate) -> Agreement:

@@ -8,6 +8,7 @@ import numpy
 from . import _core
 from ._core.regression import *  # noqa: F403
 from ._plot import axes_or_new
+from .statistics import estimates_of
 from ._records.regression import *  # noqa: F403
 from ._records.regression import QueryToken, _InverseTemperatureParabola
 from .scoring import Softmax
@@ -19,7 +20,11 @@ def _equal_tasks(one: LinearTask, other: object) -> bool:  # noqa: F405
         numpy.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-LinearTask.__eq__, LinearTask.__hash__ = _equal_tasks, None  # type: ignore[method-assign, assignment]  # noqa: F405
+def _hash_of_task(one: LinearTask) -> int:  # noqa: F405
+    return hash((one.dimension, one.noise_variance))
+
+
+LinearTask.__eq__, LinearTask.__hash__ = _equal_tasks, _hash_of_task  # type: ignore[method-assign]  # noqa: F405
 
 
 class InverseTemperatureParabola(_InverseTemperatureParabola):
@@ -40,18 +45,22 @@ class InverseTemperatureParabola(_InverseTemperatureParabola):
         return _core.regression._parabola_minimum(self)
 
     def plot(self, temperatures: Any = None, simulation: Any = None, axes: Any = None) -> Any:
-        """Draws the error against the temperature, from an eighth of the best one to eight times it unless they are given,
-        with the estimates of a simulation at them, and the best temperature; returns the axes of Matplotlib."""
+        """Draws the error against the temperature, from an eighth of the best one to eight times it unless some are
+        given, with the estimates of a simulation at them, and the best one; returns the axes of Matplotlib."""
         if numpy.ndim(self.constant):
-            raise ValueError(f"incontext::regression: a plot is of one error (value = {numpy.size(self.constant)}; needs 1)")
+            raise ValueError("incontext::regression: a plot is of one error "
+                             f"(value = {numpy.size(self.constant)}; needs 1)")
         best = float(self.optimal_temperature())
         middle = best if numpy.isfinite(best) else 1.0
-        given = middle * numpy.geomspace(1 / 8, 8, 200) if temperatures is None else numpy.asarray(temperatures)
+        given = numpy.array([middle / 8, 8 * middle]) if temperatures is None else numpy.atleast_1d(temperatures)
+        estimates = [] if simulation is None else estimates_of(simulation)
+        if estimates and (temperatures is None or len(estimates) != given.size):
+            raise ValueError("incontext::regression: a simulation is drawn at its temperatures (value = "
+                             f"{0 if temperatures is None else given.size}; needs {len(estimates)})")
         curve = numpy.geomspace(given.min(), given.max(), 200)
         axes = axes_or_new(axes)
         axes.plot(curve, self(curve), label="theory")
-        if simulation is not None:
-            estimates = getattr(simulation, "estimates", simulation)
+        if estimates:
             axes.errorbar(given, [one.mean for one in estimates], [one.standard_error for one in estimates], fmt="o",
                           label="simulation")
         if numpy.isfinite(best):
@@ -77,14 +86,13 @@ def softmax_optimum(attention: Attention, task: LinearTask, context_length: int,
     >>> round(softmax_optimum(layer, task.with_input_covariance_scaled(2.0), 40).parameter, 3)
     5.057
 
-    The search for the least softmax_error begins at the best temperature of approximate softmax. Where no temperature helps
-    the error falls with all of them: then `place` is "highest".
+    The search for the least softmax_error begins at the best temperature of approximate softmax, or at 1 where there is
+    none, and goes from a thousandth to a million times it, as that of `incontext temperature --scoring softmax`. Where
+    no temperature helps, the error does not rise up to the highest: then `place` is "highest".
     Raises ValueError as softmax_error does.
     """
-    start = generalization_error(attention, task, context_length, query).optimal_temperature()  # noqa: F405
-    if not numpy.isfinite(start):
-        covariance, layer = task.input_covariance, numpy.asarray(attention.key_query)
-        start = max(float(numpy.trace(covariance @ layer @ covariance @ layer.T)) ** 0.5, 1e-300)
+    start = float(generalization_error(attention, task, context_length, query).optimal_temperature())  # noqa: F405
+    start = start if 0 < start < numpy.inf else 1.0
     return minimize_softmax_error(  # noqa: F405
         lambda t: softmax_error(attention, task, context_length, Softmax(t), query).value,  # noqa: F405
         SearchRange(start / 1000, start, start * 1e6))  # noqa: F405

@@ -42,5 +42,6 @@ def at_temperatures(temperatures: Iterable[float], map: _Map) -> list[_Map]:
     [1.0, 2.0]
     """
     if not isinstance(map, Map):
-        raise TypeError(f"incontext.simulate.at_temperatures: map is of the wrong type (value = {map!r:.80}; needs a map)")
-    return [map.replace(temperature=float(temperature)) for temperature in temperatures]  # type: ignore[attr-defined]
+        raise TypeError(f"incontext.simulate.at_temperatures: map is of the wrong type "
+                        f"(value = {map!r:.80}; needs a map)")
+    return [map.replace(temperature=float(temperature)) for temperature in temperatures]

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from ._record import brief
 from ._core.statistics import *  # noqa: F403
 from ._records.statistics import *  # noqa: F403
 from ._records.statistics import Verdict, _Agreement, _Estimate, _Interval
@@ -27,6 +28,15 @@ class Estimate(_Estimate):
     def agree(self, theory: Any) -> Agreement:
         """Compares a theory with this estimate."""
         return agree(theory, self)
+
+
+def estimates_of(simulation: Any) -> list[Estimate]:
+    """The estimates of a run; of a list or of one estimate, these."""
+    found = getattr(simulation, "estimates", simulation)
+    if not isinstance(found, (Estimate, list, tuple)):
+        raise TypeError("incontext.statistics.estimates_of: simulation is of the wrong type (value = "
+                        f"{brief(found):.80}; needs a simulation, a list of estimates, or one estimate)")
+    return [found] if isinstance(found, Estimate) else list(found)
 
 
 class Theory(float):

@@ -40,7 +40,7 @@ nb::object python_class(const char* path);
 /// Whether an object is of that class.
 inline bool is(nb::handle object, const char* path) { return nb::isinstance(object, python_class(path)); }
 
-/// Of which NumPy would make a number, or an error without the argument's name.
+/// Whether NumPy would turn this object into a number, or refuse it without the argument's name.
 inline bool is_no_number(nb::handle object) {
   return object.is_none() || nb::isinstance<nb::str>(object) || nb::isinstance<nb::bytes>(object) ||
          PyBool_Check(object.ptr()) || PyComplex_Check(object.ptr());

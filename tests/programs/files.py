@@ -197,39 +197,41 @@ def _():
 @case("files as public collections have them are read, or refused with the option that reads them")
 def _():
     draw = random.Random(3)
+    numbers = [[f"{draw.uniform(1, 9):.2f}" for _ in range(4)] for _ in range(30)]
 
-    def rows(format, count=30):
-        return [format.format(*(f"{draw.uniform(1, 9):.2f}" for _ in range(4)), i) for i in range(count)]
+    def lines(form):
+        return [form.format(*row, k) for k, row in enumerate(numbers)]
 
-    wine = ['"fixed acidity";"volatile acidity";"pH";"quality"', *rows("{};{};{};{}")]
-    housing = rows(" {}  {}   {}  {}")
-    airfoil = rows("{}\t{}\t{}\t{}")
-    cancer = [*rows("10{4},{},{},{},2"), "1099,5,?,3,4"]
-    communities = [*rows("8,?,Lakewood{4}city,{},{},{}"), "8,?,Ulmcity,0.3,?,0.4"]
-    air = ["Date;Time;CO(GT);NOx(GT);T;AH;;", *(line.replace(".", ",") for line in rows("1/1;18-00-0{4};{};{};{};{};;")),
-           *[";;;;;;;"] * 3]
-    frame = ['"a" "b" "y"', *rows('"row {4}" {} {} {}')]  # as R's write.table has it
+    def comma(line):
+        return line.replace(".", ",")
+
+    cases = {  # the lines of a file, the words that read it, and what is refused without some of them
+        "wine": (['"fixed acidity";"volatile acidity";"pH";"y"', *lines("{0};{1};{2};{3}")], ["--labels", "y"], "", ""),
+        "write.table": (['"a" "b" "c" "y" "kind"', *lines('"row {4}" {0} {1} {2} {3} "St. {4}"')],
+                        ["--labels", "y", "--without", "kind"], "--labels y", "--without"),
+        "housing": (lines(" {0}  {1}   {2}  {3}"), ["--no-header", "--labels", "4"], "--labels 4", "--no-header"),
+        "airfoil": (lines("{0}\t{1}\t{2}\t{3}"), ["--no-header", "--labels", "4"], "", "--no-header"),
+        "cancer": ([*lines("10{4},{0},{1},{2},{3}"), "1099,5,?,3,4"],
+                   ["--no-header", "--without", "1", "--labels", "5", "--missing", "?", "--drop-missing"],
+                   "--no-header", "--missing"),
+        "communities": ([*lines("8,?,Lakewood{4}city,{0},{1},{2},{3}"), "8,?,Ulmcity,0.3,?,0.4,1"],
+                        ["--no-header", "--without", "1,2,3", "--labels", "7", "--missing", "?", "--drop-missing"],
+                        "--no-header", "--without 2,3"),
+        "air": (["Date;Time;CO(GT);NOx(GT);T;y;;", *map(comma, lines("1/1;18-00-0{4};{0};{1};{2};{3};;")),
+                 "2/1;18-00-00;-200;4,5;1,5;2,5;;", *[";;;;;;;"] * 3],
+                ["--without", "Date,Time", "--labels", "y", "--missing=-200", "--drop-missing"],
+                "--labels y", "--without Date,Time")}
     with Folder() as folder:
-        def file(lines, end="\n"):
-            return folder.write("data", end.join(lines) + end)
+        def read(content, words):
+            return rows_of(report(["temperature", "--data", folder.write("data", content), *words, "--no-simulation"]))
 
-        for lines, first, way, words in (
-                (wine, "", "", ["--labels", "quality"]),
-                (frame, "", "", ["--labels", "y"]),
-                (housing, "--labels 4", "--no-header", ["--no-header", "--labels", "4"]),
-                (airfoil, "", "--no-header", ["--no-header", "--labels", "4"]),
-                (cancer, "--no-header", "--missing", ["--no-header", "--without", "1", "--labels", "5", "--missing", "?",
-                                                      "--drop-missing"]),
-                (communities, "--no-header", "--without 2,3", ["--no-header", "--without", "1,2,3", "--missing", "?", "--drop-missing"]),
-                (air, "", "--without Date,Time", ["--without", "Date,Time", "--labels", "AH"])):
-            if lines is cancer:
-                lines[:30] = [line[:-1] + str(2 + 2 * (k % 2)) for k, line in enumerate(lines[:30])]
+        expected = read("\n".join(["a,b,c,y", *lines("{0},{1},{2},{3}")]) + "\n", ["--labels", "y"])
+        for name, (content, words, fewer, way) in cases.items():
             for end in "\n", "\r\n":
-                data = file(lines, end)
+                text = end.join(content) + end
+                assert read(text, words) == expected, name
                 if way:
-                    refused(["temperature", "--data", data, *first.split()], "data: ", way)
-                found = report(["temperature", "--data", data, *words, "--no-simulation"])
-                assert found["tables"][0]["rows"], lines[0]
+                    refused(["temperature", "--data", folder.write("data", text), *fewer.split()], "data: ", way)
 
 
 @case("scores under a causal mask have the same moment ratio whether the file or --causal masks them")
