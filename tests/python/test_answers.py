@@ -21,7 +21,8 @@ def test_a_quadrature_computes_as_its_number():
     value = one.value
     assert (one + 1, 1 - one, 2 * one, one / 2, -one, abs(one), one**2) == (
         value + 1, 1 - value, 2 * value, value / 2, -value, value, value**2)
-    assert one == value and one != 0 and one < 1 and not one > 1 and max(one, 0.1) is one and one == pickle.loads(pickle.dumps(one))
+    assert one == value and one != 0 and one < 1 and not one > 1 and max(one, 0.1) is one
+    assert pickle.loads(pickle.dumps(one)).to_dict() == one.to_dict()
     assert (f"{one:.3f}", round(one, 2), math.sqrt(one), float(one), bool(one)) == (
         f"{value:.3f}", round(value, 2), math.sqrt(value), value, True)
     assert int(100 * one) == 64 and one == ic.laws.Quadrature(value, 1.0) and not one < ic.laws.Quadrature(value, 1.0)
@@ -35,13 +36,15 @@ def test_a_quadrature_computes_as_its_number():
 
 def test_a_quadrature_of_an_array_computes_as_the_array():
     all = ic.laws.needle_weight([10, 1000], 1.0, 8.0)
-    assert (numpy.exp(all) == numpy.exp(all.value)).all() and ((all - 1) == all.value - 1).all() and numpy.mean(all) == all.value.mean()
-    assert len(all) == 2 and all.shape == (2,) and ((all > 0.7) == [True, False]).all() and ((all != 0) == [True, True]).all()
+    assert (numpy.exp(all) == numpy.exp(all.value)).all() and ((all - 1) == all.value - 1).all()
+    assert numpy.mean(all) == all.value.mean() and len(all) == 2 and all.shape == (2,)
+    assert ((all > 0.7) == [True, False]).all() and ((all != 0) == [True, True]).all()
     assert ((all == all) == [True, True]).all() and ((all == all[0]) == [True, False]).all()
     total = all
     total *= 2
     assert (total == 2 * all.value).all()
-    assert all[1] == ic.laws.needle_weight(1000, 1.0, 8.0) and [one.error_estimate for one in all] == all.error_estimate.tolist()
+    assert all[1] == ic.laws.needle_weight(1000, 1.0, 8.0)
+    assert [one.error_estimate for one in all] == all.error_estimate.tolist()
 
 
 def test_every_choice_is_true():
@@ -58,7 +61,8 @@ def test_defaults_are_values_of_the_signature():
     assert inspect.signature(ic.laws.retrieval_gap).parameters["weight"].default == 0.5
     assert inspect.signature(ic.classification.sparse_neighborhood).parameters["dimension"].default == math.inf
     for name, function in FUNCTIONS.items():
-        assert " = " not in "".join(str(one.annotation) for one in inspect.signature(function).parameters.values()), name
+        types = [str(one.annotation) for one in inspect.signature(function).parameters.values()]
+        assert not any(" = " in one for one in types), name
 
 
 @pytest.mark.parametrize("wrong", ["text", None, object(), [object()], {}, b"1", 1j, True],
@@ -80,19 +84,25 @@ def test_every_function_refuses_what_it_cannot_take_in_its_own_words(wrong):
 
 
 @pytest.mark.parametrize("call, words", [
-    (lambda: ic.regression.pretrained_attention(TASK, 20.5), "incontext.regression.pretrained_attention: context_length is of the "
-     "wrong type (value = 20.5; needs a whole number)"),
-    (lambda: ic.regression.LinearTask.isotropic(dim=5), "incontext.regression.LinearTask.isotropic: no argument 'dim' (needs dimension, "),
+    (lambda: ic.regression.pretrained_attention(TASK, 20.5), "incontext.regression.pretrained_attention: "
+     "context_length is of the wrong type (value = 20.5; needs a whole number)"),
+    (lambda: ic.regression.LinearTask.isotropic(dim=5), "incontext.regression.LinearTask.isotropic: no argument 'dim' "
+     "(needs dimension, "),
     (lambda: TASK.with_input_covariance(numpy.ones(4)), "covariance: ndarray of 4"),
-    (lambda: ic.statistics.Estimate(1.0, 0.1), "Estimate: count is of the wrong type (value = 1.0; needs a whole number)"),
-    (lambda: ic.regression.Attention(numpy.eye(4), numpy.zeros(4), True), "label_value is of the wrong type (value = True"),
-    (lambda: ic.laws.needle_weight(10, 1.0, 2.0).agree(1.2), "estimate is of the wrong type (value = 1.2; needs statistics.Estimate)"),
+    (lambda: ic.statistics.Estimate(1.0, 0.1),
+     "Estimate: count is of the wrong type (value = 1.0; needs a whole number)"),
+    (lambda: ic.regression.Attention(numpy.eye(4), numpy.zeros(4), True),
+     "label_value is of the wrong type (value = True"),
+    (lambda: ic.laws.needle_weight(10, 1.0, 2.0).agree(1.2),
+     "estimate is of the wrong type (value = 1.2; needs statistics.Estimate)"),
     (lambda: ic.regression.generalization_error(LAYER, TASK, "20"), "context_length"),
     (lambda: ic.baselines(5, [3], "a", 2.0), "noise_variance is of the wrong type (value = 'a'; needs a number)"),
     (lambda: ic.simulate.regression_error(LAYER, TASK, "8", [ic.scoring.ApproximateSoftmax()], trials=64),
      "incontext.simulate.regression_error: context_length is of the wrong type (value = '8'; needs a whole number)"),
-    (lambda: ic.scoring.Softmax(True), "Softmax: temperature is of the wrong type (value = True; needs a number or an array)"),
-    (lambda: ic.scoring.cosformer("4"), "CosformerKernel: reach is of the wrong type (value = '4'; needs a number or an array)"),
+    (lambda: ic.scoring.Softmax(True),
+     "Softmax: temperature is of the wrong type (value = True; needs a number or an array)"),
+    (lambda: ic.scoring.cosformer("4"),
+     "CosformerKernel: reach is of the wrong type (value = '4'; needs a number or an array)"),
     (lambda: ic.statistics.Estimate(count=numpy.array([1, 2])), "count is of the wrong type"),
     (lambda: ic.compare(1.0, 5), "simulation is of the wrong type (value = 5;"),
     (lambda: ic.regression.generalization_error(LAYER, TASK, 8).plot(simulation=[ic.statistics.Estimate()]),
@@ -134,12 +144,14 @@ def test_large_records_and_curves_are_shown_briefly():
 
 def test_the_best_temperature_of_softmax_is_one_call():
     found = ic.regression.softmax_optimum(LAYER, TASK, 8)
-    error = [ic.regression.softmax_error(LAYER, TASK, 8, ic.scoring.Softmax(found.parameter * f)).value for f in (0.9, 1.0, 1.1)]
+    maps = [ic.scoring.Softmax(found.parameter * factor) for factor in (0.9, 1.0, 1.1)]
+    error = [ic.regression.softmax_error(LAYER, TASK, 8, map).value for map in maps]
     assert error[1] == found.error < min(error[0], error[2]) and found.place.name == "inside"
     layer, task = ic.regression.IsotropicAttention(2.0), ic.regression.IsotropicTask(4, 1.5, 0.25, 0.1)
     dense = ic.regression.LinearTask.isotropic(4, input_variance=1.5, task_variance=0.25, noise_variance=0.1)
     own = ic.regression.softmax_optimum(ic.regression.Attention(2.0 * numpy.eye(4), numpy.zeros(4), 1.0), dense, 30)
     other = ic.regression.softmax_optimal_temperature_isotropic(layer, task, 30)
-    assert math.isclose(own.parameter, other.parameter, rel_tol=1e-3) and math.isclose(own.error, other.error, rel_tol=1e-9)
+    assert math.isclose(own.parameter, other.parameter, rel_tol=1e-3)
+    assert math.isclose(own.error, other.error, rel_tol=1e-9)
     away = LAYER.replace(key_query=-LAYER.key_query)
     assert ic.regression.softmax_optimum(away, TASK, 8).place.name == "highest", "no temperature helps"
