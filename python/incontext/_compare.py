@@ -80,7 +80,7 @@ def compare(theory: Any, simulation: Any, at: Iterable[float] | None = None, *, 
         at: the points. level: the probability with which right theories are called a disagreement is at most this.
     Raises ValueError where theory, simulation and points are not equally many.
     """
-    estimates = statistics.estimates_of(simulation)
+    estimates = statistics._estimates_of(simulation)
     if isinstance(theory, Quadrature):
         theories = list(theory) if theory.shape else [theory]
     else:

@@ -206,7 +206,9 @@ def describe_functions(room: ModuleType) -> None:
     private one, in its extension."""
     for extension in _EXTENSIONS:
         half = sys.modules.get(f"{extension}.{room.__name__.rpartition('.')[2]}")
-        for name, value in list(vars(half).items()) if half else ():
+        if half is None:
+            continue
+        for name, value in list(vars(half).items()):
             if name.startswith("_") and hasattr(value, "__nb_signature__"):
                 setattr(half, name, _described(value, half.__name__))
     for name, value in list(vars(room).items()):

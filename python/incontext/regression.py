@@ -8,7 +8,7 @@ import numpy
 from . import _core
 from ._core.regression import *  # noqa: F403
 from ._plot import axes_or_new
-from .statistics import estimates_of
+from .statistics import _estimates_of
 from ._records.regression import *  # noqa: F403
 from ._records.regression import QueryToken, _InverseTemperatureParabola
 from .scoring import Softmax
@@ -24,7 +24,8 @@ def _hash_of_task(one: LinearTask) -> int:  # noqa: F405
     return hash((one.dimension, one.noise_variance))
 
 
-LinearTask.__eq__, LinearTask.__hash__ = _equal_tasks, _hash_of_task  # type: ignore[method-assign]  # noqa: F405
+setattr(LinearTask, "__eq__", _equal_tasks)  # noqa: F405
+setattr(LinearTask, "__hash__", _hash_of_task)  # noqa: F405
 
 
 class InverseTemperatureParabola(_InverseTemperatureParabola):
@@ -53,7 +54,7 @@ class InverseTemperatureParabola(_InverseTemperatureParabola):
         best = float(self.optimal_temperature())
         middle = best if numpy.isfinite(best) else 1.0
         given = numpy.array([middle / 8, 8 * middle]) if temperatures is None else numpy.atleast_1d(temperatures)
-        estimates = [] if simulation is None else estimates_of(simulation)
+        estimates = [] if simulation is None else _estimates_of(simulation)
         if estimates and (temperatures is None or len(estimates) != given.size):
             raise ValueError("incontext::regression: a simulation is drawn at its temperatures (value = "
                              f"{0 if temperatures is None else given.size}; needs {len(estimates)})")

@@ -30,13 +30,14 @@ class Estimate(_Estimate):
         return agree(theory, self)
 
 
-def estimates_of(simulation: Any) -> list[Estimate]:
+def _estimates_of(simulation: Any) -> list[Estimate]:
     """The estimates of a run; of a list or of one estimate, these."""
     found = getattr(simulation, "estimates", simulation)
-    if not isinstance(found, (Estimate, list, tuple)):
-        raise TypeError("incontext.statistics.estimates_of: simulation is of the wrong type (value = "
+    estimates = [found] if isinstance(found, Estimate) else found
+    if not isinstance(estimates, (list, tuple)) or not all(isinstance(one, Estimate) for one in estimates):
+        raise TypeError("incontext.compare: simulation is of the wrong type (value = "
                         f"{brief(found):.80}; needs a simulation, a list of estimates, or one estimate)")
-    return [found] if isinstance(found, Estimate) else list(found)
+    return list(estimates)
 
 
 class Theory(float):
