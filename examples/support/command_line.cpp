@@ -5,7 +5,6 @@
 #include <cctype>
 #include <concepts>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -99,6 +98,7 @@ std::vector<std::string> parse_list(const std::string& text) {
     parts.emplace_back(trimmed(std::string_view(text).substr(at, end - at)));
     at = end + 1;
   }
+  if (parts.size() > 1 && parts.back().empty()) parts.pop_back();  // `seq -s,` ends with one on some systems
   return parts;
 }
 
@@ -399,6 +399,23 @@ std::string options_that_speak_of(const CLI::App& app, const std::string& word) 
   return count > most ? std::string() : names;
 }
 
+/// The option for a quantity that the field has another name for; "" if the program has none.
+std::string option_by_other_name(const CLI::App& app, const std::string& word) {
+  constexpr const char* square = ", its square";
+  static const std::map<std::string, std::pair<std::string, std::string>> names{
+      {"tau", {"--temperatures", ""}},
+      {"sigma", {"--noise-variance", square}},
+      {"noise-std", {"--noise-variance", square}},
+      {"noise-stddev", {"--noise-variance", square}},
+      {"lambda", {"--noise-variance", ", over --task-variance"}},
+      {"ridge", {"--noise-variance", ", over --task-variance"}},
+      {"lr", {"--rate", ""}},
+      {"samples", {"--trials", ""}}};
+  const auto found = names.find(word);
+  if (found == names.end() || app.get_option_no_throw(found->second.first) == nullptr) return {};
+  return found->second.first + found->second.second;
+}
+
 void refuse_extras(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining();
   if (extras.empty()) return;
@@ -407,21 +424,12 @@ void refuse_extras(const CLI::App& app) {
   if (name == 0 || name == std::string::npos) {
     throw InputError(shown(argument) + ": is an unexpected argument (needs options, see --help)");
   }
-  const std::string word = shown(argument.substr(name)), nearest = nearest_option(app, word);
+  const std::string word = shown(argument.substr(name)), other = option_by_other_name(app, word);
+  const std::string nearest = other.empty() ? nearest_option(app, word) : other;
   if (!nearest.empty()) throw InputError(shown(argument) + ": is not an option (did you mean " + nearest + "?)");
   const std::string speaking = options_that_speak_of(app, word);
   throw InputError(shown(argument) + ": is not an option (needs one of those that --help lists" +
                    (speaking.empty() ? "" : "; of " + word + " speak " + speaking) + ")");
-}
-
-/// Refuses invalid values of OpenMP's variables: OpenMP only warns, and runs with a different number of threads.
-void require_thread_variables(const CLI::App& app) {
-  if (app.get_option_no_throw("--threads") == nullptr) return;
-  for (const char* name : {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT"}) {
-    const char* text = std::getenv(name);
-    if (text == nullptr) continue;
-    for (const std::string& part : parse_list(text)) parse_count<int>(name, part, 1, std::numeric_limits<int>::max());
-  }
 }
 
 }  // namespace
@@ -551,7 +559,6 @@ int run_program(const ProgramText& program, int argc, char** argv,
     ranks.emplace(argc, argv);
     if (parse_unless_help(app, argc, argv)) {
       require_shareable(app);
-      require_thread_variables(app);
       require_files(app);
       exit_code = body(app);
     }

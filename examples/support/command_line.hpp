@@ -63,7 +63,7 @@ Integer parse_count(const std::string& name, const std::string& text, Integer mi
 /// An option's value as a finite number.
 double parse_number(const std::string& name, std::string_view text);
 
-/// The parts of `text` between commas, without the blanks around them.
+/// The parts of `text` between commas, without the blanks around them; one comma at the end is no part.
 std::vector<std::string> parse_list(const std::string& text);
 
 /// An option whose text is parsed by `read`, which throws to refuse it; `type` and `shown_default` are for the help

@@ -25,9 +25,9 @@ bool counts_from_zero(const std::vector<std::string>& names) {
   return names.size() > 1;
 }
 
-bool is_number_like(std::string_view cell, char separator) {
-  return parse_cell(cell, separator) || names_non_finite(cell) || is_error_value(cell) ||
-         (!cell.empty() && names_missing(cell));
+bool is_number_like(const CsvFile& csv, std::string_view cell) {
+  return parse_cell(cell, csv.separator) || names_non_finite(cell) || is_error_value(cell) ||
+         (!cell.empty() && csv.is_missing(cell));
 }
 
 void require_names(const CsvFile& csv) {
@@ -43,22 +43,29 @@ void require_names(const CsvFile& csv) {
   }
 }
 
-/// Whether the first column holds distinct whole numbers, and whether the last one is empty.
+/// How many of the last cells are empty.
+template <class Cells>
+std::size_t empty_at_end(const Cells& cells) {
+  const auto is_empty = [](const auto& cell) { return cell.empty(); };
+  return static_cast<std::size_t>(std::find_if_not(cells.rbegin(), cells.rend(), is_empty) - cells.rbegin());
+}
+
+/// Whether the first column holds distinct whole numbers, and how many of the last ones are empty.
 class Margins {
  public:
-  explicit Margins(bool may_number_rows) : numbers_rows_(may_number_rows) {}
+  Margins(bool may_number_rows, std::size_t last) : numbers_rows_(may_number_rows), last_empty_(last) {}
   void read(const std::vector<std::string_view>& cells) {
-    last_empty_ = last_empty_ && cells.back().empty();
+    last_empty_ = std::min(last_empty_, empty_at_end(cells));
     if (!numbers_rows_) return;
     const auto number = parse_decimal(cells.front());
     numbers_rows_ = number && *number >= 0 && *number == std::floor(*number) && seen_.insert(*number).second;
   }
   bool numbers_rows() const { return numbers_rows_; }
-  bool last_empty() const { return last_empty_; }
+  std::size_t last_empty() const { return last_empty_; }
 
  private:
   bool numbers_rows_;
-  bool last_empty_ = true;
+  std::size_t last_empty_;
   std::unordered_set<double> seen_ = {};
 };
 
@@ -92,7 +99,7 @@ std::vector<std::string> first_line(CsvFile& csv, Records& records) {
 
 /// Records where every row begins, and refuses a row whose number of cells differs from the first line's.
 void read_rows(CsvFile& csv, Records& records, std::size_t cells, Margins& margins) {
-  std::size_t comments = 0;
+  std::size_t comments = 0, empty = 0;  // empty: the rows at the end whose cells are all empty
   std::optional<std::size_t> blank;
   while (records.next()) {
     const auto where = [&](std::size_t line) {
@@ -108,9 +115,17 @@ void read_rows(CsvFile& csv, Records& records, std::size_t cells, Margins& margi
       throw_input_error(where(records.start().line), "has the wrong number of cells", records.cells().size(),
                         std::to_string(cells));
     } else {
-      margins.read(records.cells());
+      const bool is_empty = cells > 1 && empty_at_end(records.cells()) == cells;
+      if (empty > 0 && !is_empty) margins.read(std::vector<std::string_view>(cells));
+      if (!is_empty) margins.read(records.cells());
+      empty = is_empty ? empty + 1 : 0;
       csv.rows.push_back(records.start());
     }
+  }
+  csv.rows.resize(csv.rows.size() - empty);
+  if (empty > 0) {
+    csv.notes.push_back(empty == 1 ? "The last row holds nothing and is left out."
+                                   : "The last " + std::to_string(empty) + " rows hold nothing and are left out.");
   }
   if (comments > 0) {
     csv.notes.push_back(std::to_string(comments) +
@@ -123,7 +138,7 @@ void read_rows(CsvFile& csv, Records& records, std::size_t cells, Margins& margi
 bool is_row_of_numbers(const CsvFile& csv, Header header) {
   const auto& cells = csv.column_names;
   const auto numbers =
-      std::count_if(cells.begin(), cells.end(), [&](const auto& cell) { return is_number_like(cell, csv.separator); });
+      std::count_if(cells.begin(), cells.end(), [&](const auto& cell) { return is_number_like(csv, cell); });
   const bool all = numbers == static_cast<std::ptrdiff_t>(cells.size());
   if (header == Header::required && all) {
     throw_input_error(csv.file, "first line holds numbers", cells.front(),
@@ -147,28 +162,65 @@ bool is_row_of_square(const CsvFile& csv, Header header) {
                    ", can be a row or the names of columns (needs a header line with names, or an .npy file)");
 }
 
+/// The text without a byte order mark, a first line "sep=;" as Excel writes it, and the end of file of DOS; where CR
+/// alone ends lines, LF does.
+std::string without_wrapping(std::string text) {
+  if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) text.erase(0, 3);
+  while (!text.empty() && text.back() == '\x1A') text.pop_back();
+  if (text.find('\n') == std::string::npos) std::replace(text.begin(), text.end(), '\r', '\n');
+  constexpr std::string_view separators = ";,\t|";
+  const std::size_t end = text.find_first_of("\r\n");
+  if (text.starts_with("sep=") && end == 5 && separators.find(text[4]) != std::string_view::npos) {
+    text.replace(0, end, end, ' ');
+  }
+  return text;
+}
+
+/// Whether the first line has words, none of them a number, and the next line one cell more.
+bool names_all_but_first(const CsvFile& csv, CsvRow first) {
+  const auto& names = csv.column_names;
+  const auto is_number = [&](const auto& cell) { return is_number_like(csv, cell); };
+  if (csv.separator != ' ' || std::any_of(names.begin(), names.end(), is_number)) return false;
+  Records records(csv.file, csv.text, csv.separator);
+  records.go_to(first);
+  records.next();
+  while (records.next()) {
+    if (!records.comment() && !records.blank()) return records.cells().size() == csv.column_names.size() + 1;
+  }
+  return false;
+}
+
 }  // namespace
 
-CsvFile parse_csv(const std::string& file, std::string text, Header header) {
-  if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) text.erase(0, 3);
+bool CsvFile::is_marker(std::string_view cell) const {
+  const auto is_it = [&](const std::string& marker) {
+    const auto number = parse_cell(marker, separator);
+    return marker == cell || (number && number == parse_cell(cell, separator));
+  };
+  return std::any_of(missing.begin(), missing.end(), is_it);
+}
+
+bool CsvFile::is_missing(std::string_view cell) const { return names_missing(cell) || is_marker(cell); }
+
+CsvFile parse_csv(const std::string& file, std::string text, Header header, std::vector<std::string> missing) {
   require_text(file, text);
-  CsvFile csv{.file = file, .text = std::move(text)};
+  CsvFile csv{.file = file, .text = without_wrapping(std::move(text)), .missing = std::move(missing)};
   csv.separator = separator_of(csv.text, header);
   Records records(csv.file, csv.text, csv.separator);
   csv.column_names = first_line(csv, records);
   const CsvRow first = records.start();
+  const bool names_rows = header != Header::absent && names_all_but_first(csv, first);
+  if (names_rows) csv.column_names.insert(csv.column_names.begin(), "");
   const std::size_t cells = csv.cells = csv.column_names.size();
   records.expect(cells);
-  if (cells > 1 && csv.column_names.back().empty()) {
-    csv.column_names.pop_back();
-    csv.trailing_separator = true;
-  }
+  const std::size_t unnamed = std::min(empty_at_end(csv.column_names), cells - 1);
+  csv.column_names.resize(cells - unnamed);
   const std::string margin = csv.column_names.front();
   const bool counts = counts_from_zero(csv.column_names);
   bool row_first = header == Header::absent || (!counts && is_row_of_numbers(csv, header));
   if (row_first) csv.rows.push_back(first);
   const bool may_number_rows = header != Header::absent && (margin.empty() || margin == "Unnamed: 0");
-  Margins margins(csv.column_names.size() > 1 && may_number_rows);
+  Margins margins(csv.column_names.size() > 1 && may_number_rows, unnamed);
   read_rows(csv, records, cells, margins);
   if (counts && !row_first && is_row_of_square(csv, header)) {
     row_first = true;
@@ -177,14 +229,20 @@ CsvFile parse_csv(const std::string& file, std::string text, Header header) {
     csv.notes.push_back("The first line, 0 to " + csv.column_names.back() + ", names the columns.");
   }
   if (csv.rows.empty()) throw InputError(file + ": has a header line and no rows (needs rows of numbers)");
-  if (csv.trailing_separator && !margins.last_empty()) {
-    throw InputError(file + ": column " + std::to_string(cells) + " has no name in the header line (needs one)");
+  if (!row_first && margins.last_empty() < unnamed) {
+    throw InputError(file + ": column " + std::to_string(csv.column_names.size() + 1) +
+                     " has no name in the header line (needs one)");
   }
   if (row_first) {
+    csv.column_names.resize(cells - margins.last_empty());
     for (std::size_t j = 0; j < csv.column_names.size(); ++j) csv.column_names[j] = std::to_string(j + 1);
   }
-  csv.row_numbers = margins.numbers_rows();
-  if (csv.row_numbers) {
+  csv.row_numbers = names_rows || margins.numbers_rows();
+  if (csv.separator == ' ' && !row_first && !names_rows) csv.notes.emplace_back("Blanks separate the cells.");
+  if (names_rows) {
+    csv.notes.emplace_back(
+        "Blanks separate the cells, and the first cell, for which the header has no name, names the row.");
+  } else if (csv.row_numbers) {
     csv.notes.push_back("The first column, " + (margin.empty() ? "without a name" : margin) +
                         ", numbers the rows and is left out.");
   }

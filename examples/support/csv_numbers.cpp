@@ -22,14 +22,15 @@ class CellReader {
       : csv_(csv), columns_(columns), entries_(entries), ways_out_(ways_out) {}
 
   double read(std::string_view cell, std::size_t row, std::size_t column) {
-    if (const auto value = parse_cell(cell, csv_.separator)) {
+    const auto value = csv_.is_marker(cell) ? std::nullopt : parse_cell(cell, csv_.separator);
+    if (value) {
       if (!std::isfinite(*value)) refuse(cell, row, column, "cell is not finite", "a finite number");
       if (csv_.separator != ',') require_one_mark(cell, row, column);
       return *value;
     }
-    if (entries_ == Entries::missing && names_missing(cell)) return std::numeric_limits<double>::quiet_NaN();
-    if (entries_ == Entries::masked && (cell == "-inf" || cell == "-Infinity")) return -INFINITY;
-    if (names_missing(cell) && !names_non_finite(cell)) {
+    if (entries_ == Entries::missing && csv_.is_missing(cell)) return std::numeric_limits<double>::quiet_NaN();
+    if (entries_ == Entries::masked && names_minus_infinity(cell)) return -INFINITY;
+    if (csv_.is_missing(cell) && !names_non_finite(cell)) {
       refuse(cell, row, column, "cell is missing", "a finite number" + ways_out_.missing);
     }
     if (names_non_finite(cell)) {
@@ -38,7 +39,7 @@ class CellReader {
                                          : "a finite number" + (names_missing(cell) ? ways_out_.missing : ""));
     }
     if (!has_numbers(column)) refuse_text();
-    refuse(cell, row, column, "cell is not a number", "a finite number");
+    refuse(cell, row, column, "cell is not a number", "a finite number" + remedy(cell, row));
   }
 
   bool decimal_comma() const { return comma_.has_value(); }
@@ -63,6 +64,21 @@ class CellReader {
   std::string in_words(Place at) const {
     return "row " + std::to_string(at.row + 1) + " (line " + std::to_string(csv_.rows[at.row].line) + "), column " +
            shown(csv_.column_names[at.column]);
+  }
+
+  /// What would make a number of the cell, or what it may be.
+  std::string remedy(std::string_view cell, std::size_t row) const {
+    constexpr std::string_view minus = "\xE2\x88\x92";  // U+2212
+    if (cell.find(minus) != std::string_view::npos) return ", with a hyphen for the minus sign";
+    std::string with_e(cell);
+    std::replace(with_e.begin(), with_e.end(), 'D', 'E');
+    if (parse_decimal(with_e)) return ", with E for the exponent";
+    const bool both = cell.find(',') != std::string_view::npos && cell.find('.') != std::string_view::npos;
+    if (both && cell.find_first_not_of("0123456789,.+-") == std::string_view::npos) {
+      return ", without marks between thousands";
+    }
+    if (cell.find_first_of("0123456789") != std::string_view::npos || ways_out_.marker.empty()) return {};
+    return ways_out_.marker + (row == 0 ? "; a line of units is a comment if it begins with #" : "");
   }
 
   [[noreturn]] void refuse(std::string_view cell, std::size_t row, std::size_t column, std::string_view problem,

@@ -13,16 +13,41 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
+/// Takes the next line that is neither a comment nor blank.
+std::string_view take_line(std::string_view& text) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!trimmed(line).empty() && line.front() != '#') return trimmed(line);
+  }
+  return {};
+}
+
+/// The words of a line between blanks; one in quotation marks may hold some.
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  bool quoted = false;
+  for (std::size_t i = 0, first = 0; i <= line.size(); ++i) {
+    if (i < line.size() && line[i] == '"') quoted = !quoted;
+    if (i < line.size() && (quoted || !is_blank(line[i]))) continue;
+    if (i > first) words.push_back(line.substr(first, i - first));
+    first = i + 1;
+  }
+  return words;
+}
+
+/// Whether blanks separate these lines: as many words, or in the first one fewer, and one of the second is a number.
+bool are_separated_by_blanks(std::string_view line, std::string_view next) {
+  const auto names = words_of(line), cells = words_of(next);
+  const bool fits = cells.size() == names.size() || cells.size() == names.size() + 1;
+  return cells.size() > 1 && fits &&
+         std::any_of(cells.begin(), cells.end(), [](std::string_view cell) { return parse_decimal(cell).has_value(); });
+}
+
 }  // namespace
 
 char separator_of(std::string_view text, Header header) {
-  std::string_view line;
-  for (bool found = false; !found && !text.empty();) {
-    line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    found = !trimmed(line).empty() && line.front() != '#';
-  }
-  line = trimmed(line);
+  const std::string_view line = take_line(text);
   std::string bare;
   bool quoted = false;
   for (const char c : line) {
@@ -34,9 +59,10 @@ char separator_of(std::string_view text, Header header) {
     const bool beside_comma = (i > 0 && bare[i - 1] == ',') || (i + 1 < bare.size() && bare[i + 1] == ',');
     if (bare[i] == '\t' && !beside_comma) return '\t';
   }
-  if (bare.find(',') != std::string::npos || header == Header::required) return ',';
-  const std::string_view first = line.substr(0, line.find(' '));
-  return parse_decimal(first) || names_non_finite(first) ? ' ' : ',';
+  if (bare.find(',') != std::string::npos) return ',';
+  const std::string_view first = line.substr(0, line.find(' ')), next = take_line(text);
+  if (header != Header::required && (parse_decimal(first) || names_non_finite(first))) return ' ';
+  return are_separated_by_blanks(line, next) ? ' ' : ',';
 }
 
 std::optional<double> parse_cell(std::string_view cell, char separator) {
@@ -134,15 +160,20 @@ void Records::read_quoted_cell() {
       break;
     }
   }
-  while (at_ < text_.size() && text_[at_] != separator_ && text_[at_] != '\n') cell += text_[at_++];
+  const auto ends = [this](char c) { return c == '\n' || (separator_ == ' ' ? is_blank(c) : c == separator_); };
+  while (at_ < text_.size() && !ends(text_[at_])) cell += text_[at_++];
   cells_.push_back(trimmed(cell));
 }
 
 void Records::split_at_blanks() {
   while (at_ < text_.size() && text_[at_] != '\n') {
     const std::size_t first = at_;
-    while (at_ < text_.size() && text_[at_] != '\n' && !is_blank(text_[at_])) ++at_;
-    if (at_ > first) cells_.push_back(text_.substr(first, at_ - first));
+    if (text_[at_] == '"') {
+      read_quoted_cell();
+    } else {
+      while (at_ < text_.size() && text_[at_] != '\n' && !is_blank(text_[at_])) ++at_;
+      if (at_ > first) cells_.push_back(text_.substr(first, at_ - first));
+    }
     while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
   }
   if (cells_.empty()) cells_.emplace_back();

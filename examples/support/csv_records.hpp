@@ -13,7 +13,9 @@
 namespace incontext::examples {
 
 /// How cells are separated, from the first line that is neither a comment nor blank: ';', a tab, ',', or ' ' for any
-/// number of blanks. Separators inside quotation marks do not count, and a tab beside a comma is a blank.
+/// number of blanks. Blanks separate if the line has no other separator, and begins with a number where it need not
+/// name the columns, or has as many words as the next line or one fewer, of which one is a number. Separators inside
+/// quotation marks do not count, and a tab beside a comma is a blank.
 char separator_of(std::string_view text, Header header);
 
 /// A number with a decimal point or, where commas do not separate, a decimal comma.

@@ -63,15 +63,16 @@ MatrixFile read_any_matrix(const std::string& path, Entries entries, OneDimensio
 
 }  // namespace
 
-DataFile::DataFile(const std::string& path, Header header) : path_(path) {
+DataFile::DataFile(const std::string& path, Header header, std::vector<std::string> missing) : path_(path) {
   std::string content = read_whole_file(path);
   refuse_zip(path, content);
   if (is_npy(path, content)) {
     if (header == Header::absent) throw InputError("--no-header: has no meaning for an .npy file, " + path);
+    if (!missing.empty()) throw InputError("--missing: has no meaning for an .npy file, " + path);
     array_ = parse_npy(path, content);
     for (Eigen::Index j = 0; j < array_.cols(); ++j) column_names_.push_back(std::to_string(j + 1));
   } else {
-    csv_ = parse_csv(path, std::move(content), header);
+    csv_ = parse_csv(path, std::move(content), header, std::move(missing));
     column_names_.assign(csv_->column_names.begin() + (csv_->row_numbers ? 1 : 0), csv_->column_names.end());
     notes_ = csv_->notes;
   }

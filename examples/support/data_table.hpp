@@ -15,8 +15,9 @@ namespace incontext::examples {
 /// CSV file without a header line, are named "1", "2", ...
 class DataFile {
  public:
-  /// An .npy file has no header line, so Header::absent is refused for one.
-  explicit DataFile(const std::string& path, Header header = Header::required);
+  /// `missing` stands for a missing number, as an empty cell and NA do. An .npy file has neither a header line nor
+  /// text, so that Header::absent and `missing` are refused for one.
+  explicit DataFile(const std::string& path, Header header = Header::required, std::vector<std::string> missing = {});
 
   /// Every column but one that numbers the rows.
   const std::vector<std::string>& column_names() const { return column_names_; }

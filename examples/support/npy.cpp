@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -95,6 +96,7 @@ class NpyHeaderParser {
         value = 10 * value + static_cast<std::size_t>(text_[at_++] - '0');
       }
       if (at_ == first) malformed();
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote it
       shape.push_back(value);
       if (!accept(',')) {
         expect(')');
@@ -108,11 +110,13 @@ class NpyHeaderParser {
     if (at_ < text_.size() && text_[at_] == '[') {
       throw InputError(file_ + ": holds records with named fields (needs a plain array of numbers)");
     }
-    const std::string descr = quoted();
+    const std::string written = quoted();
+    const bool has_order = written.empty() || std::isalpha(static_cast<unsigned char>(written[0])) == 0;
+    const std::string descr = has_order ? written : "=" + written;
     const bool known = descr.size() >= 2 && std::string("<>|=").find(descr[0]) != std::string::npos;
     const std::string size = known ? descr.substr(2) : "";
     if (!known || size.size() > 4 || size.find_first_not_of("0123456789") != std::string::npos) {
-      throw_input_error(file_, "holds numbers of an unknown type", descr, "such as <f4");
+      throw_input_error(file_, "holds numbers of an unknown type", written, "such as <f4");
     }
     header.byte_order = descr[0];
     header.kind = descr[1];
@@ -175,7 +179,7 @@ void require_real_numbers(const std::string& file, const NpyHeader& header) {
   throw_input_error(
       file, "holds numbers of an unknown type",
       std::string{header.byte_order, header.kind} + (header.item_size > 0 ? std::to_string(header.item_size) : ""),
-      "f2, f4, f8, i1 to i8, u1 to u8 or b1, little or big endian");
+      "f2, f4, f8, i1 to i8, u1 to u8 or b1, little or big endian; bfloat16 as .astype(numpy.float32)");
 }
 
 void require_matrix(const std::string& file, const NpyHeader& header) {
@@ -245,10 +249,8 @@ Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDi
   const std::string_view data = bytes.substr(header.data_start);
   const std::string expected = std::to_string(rows) + " x " + std::to_string(columns) + " x " +
                                std::to_string(header.item_size) + " bytes of data";
-  if (data.size() / header.item_size / columns != rows || data.size() != rows * columns * header.item_size) {
-    throw_input_error(file,
-                      data.size() / header.item_size / columns < rows ? "data is cut off" : "more data than its shape",
-                      data.size(), expected);
+  if (data.size() / header.item_size / columns < rows) {
+    throw_input_error(file, "data is cut off", data.size(), expected);
   }
   Eigen::MatrixXd values(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns));
   for (std::size_t i = 0; i < rows; ++i) {

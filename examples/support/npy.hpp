@@ -35,7 +35,8 @@ std::string sizes_of(const std::vector<std::size_t>& shape);
 enum class OneDimension { column, row };
 
 /// Parses the bytes of an .npy file; `file` is its name in messages. It refuses a wrong magic number, an unknown
-/// version, a malformed header, another number of dimensions, too few or too many bytes.
+/// version, a malformed header, another number of dimensions, too few bytes. Bytes behind the array are left alone, as
+/// NumPy does.
 Eigen::MatrixXd parse_npy(const std::string& file, std::string_view bytes, OneDimension vectors = OneDimension::column);
 
 Eigen::MatrixXd read_npy(const std::string& path);

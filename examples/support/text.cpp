@@ -158,6 +158,11 @@ bool names_non_finite(std::string_view text) {
   return lower == "nan" || lower == "inf" || lower == "infinity";
 }
 
+bool names_minus_infinity(std::string_view text) {
+  const std::string lower = lower_case(text);
+  return lower == "-inf" || lower == "-infinity";
+}
+
 bool names_missing(std::string_view text) {
   if (text.size() > 5) return false;
   static constexpr std::array<std::string_view, 9> words{"",     "na",   "n/a",  "nan", "-nan",

@@ -56,6 +56,9 @@ bool names_non_finite(std::string_view text);
 /// upper or lower case.
 bool names_missing(std::string_view text);
 
+/// -inf or -Infinity, in any case.
+bool names_minus_infinity(std::string_view text);
+
 /// The known word that a misspelled one may mean: it begins with the given one or differs by few letters, fewer than it has; "" if none
 /// does.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);

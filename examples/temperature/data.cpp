@@ -37,6 +37,7 @@ struct DataSet {
 /// The options that deal with rows and columns that cannot be used, for messages.
 WaysOut ways_out(const TemperatureOptions& o) {
   return {.missing = ", or --drop-missing for the other rows",
+          .marker = ", or --missing and --drop-missing where it stands for none",
           .text = o.columns.empty() ? "--without" : "--columns without"};
 }
 
@@ -65,7 +66,7 @@ void require_no_constant_column(const TemperatureOptions& o, const DataSet& data
 }
 
 DataSet read_data(const TemperatureOptions& o) {
-  DataFile file(o.data, o.no_header ? Header::absent : Header::required);
+  DataFile file(o.data, o.no_header ? Header::absent : Header::required, o.missing);
   DataSet data{.names = o.columns, .inputs = {}, .labels = {}};
   const auto is_one_of = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();

@@ -70,7 +70,9 @@ void add_data_options(CLI::App& app, TemperatureOptions& o) {
   add_flag(app, "--center", o.center, "Shift every input column of --data to mean 0");
   add_flag(app, "--standardize", o.standardize, "Shift and scale every column of --data to mean 0, variance 1");
   add_flag(app, "--no-header", o.no_header, "The first line of --data is a row: a CSV file without column names");
-  add_flag(app, "--drop-missing", o.drop_missing, "Leave out rows of --data with an empty cell, NA, NaN, null or None");
+  add_list(app, "--missing", o.missing,
+           "What stands for a missing number, besides an empty cell, NA, NaN, null and None");
+  add_flag(app, "--drop-missing", o.drop_missing, "Leave out rows of --data in which a number is missing");
   add_input(app, "--scores", o.scores,
             "Raw attention scores, queries x keys, -inf for a mask: the moment-ratio temperature");
   add_flag(app, "--causal", o.causal,
@@ -158,8 +160,8 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   add_unused_variances(unused, o.law);
   if (!figure) unused.add("no --figure", {"--context-lengths", "--shifts"});
   if (!data)
-    unused.add("no --data",
-               {"--columns", "--without", "--labels", "--center", "--standardize", "--no-header", "--drop-missing"});
+    unused.add("no --data", {"--columns", "--without", "--labels", "--center", "--standardize", "--no-header",
+                             "--missing", "--drop-missing"});
   if (!scores) unused.add("no --scores", {"--self-column", "--self-scores", "--causal", no_finite_masks});
   if (figure) {
     unused.add("--figure", {"--temperatures"});

@@ -31,6 +31,7 @@ struct TemperatureOptions {
   bool standardize = false;
   bool drop_missing = false;
   bool no_header = false;
+  std::vector<std::string> missing = {};
 
   std::string scores = {};
   std::string self_scores = {};

@@ -10,7 +10,8 @@
 
 The modules are the rooms of the C++ library: regression, laws, scoring, apply, classification, baselines, training,
 simulate, statistics and calibration. incontext.baselines(...) gives the reference curves of a figure, exactly;
-incontext.calibrate(scores) says what the attention heads of a model do.
+incontext.calibrate(scores) says what the attention heads of a model do; incontext.compare(theory, simulation) shows
+where the two agree.
 Names, defaults and errors are those of C++: ValueError for std::invalid_argument and std::domain_error, with the same
 message.
 """
@@ -19,7 +20,6 @@ from __future__ import annotations
 import copyreg
 from functools import partial
 from operator import attrgetter
-from types import ModuleType
 from typing import Any
 
 from . import _core, _editions
@@ -29,11 +29,12 @@ copyreg.pickle(type(_core.edition), attrgetter("__qualname__"))  # a function of
 
 from . import apply, baselines, calibration, classification, laws, regression, scoring, simulate  # noqa: E402
 from . import statistics, training  # noqa: E402
-from ._signatures import describe_functions  # noqa: E402
+from ._signatures import describe_functions, own_names  # noqa: E402
+from ._compare import compare  # noqa: E402
 from .calibration import calibrate  # noqa: E402
 
-__all__ = ["apply", "baselines", "calibrate", "calibration", "classification", "laws", "regression", "scoring",
-           "simulate", "statistics", "training"]
+__all__ = ["apply", "baselines", "calibrate", "calibration", "classification", "compare", "laws", "regression",
+           "scoring", "simulate", "statistics", "training"]
 
 
 def __getattr__(name: str) -> Any:
@@ -45,15 +46,11 @@ def __getattr__(name: str) -> Any:
     return version("incontext")
 
 
-def _own_names(room: ModuleType) -> list[str]:
-    """What dir() shows of a room: its own classes and functions, without what it imports."""
-    name = room.__name__.rpartition(".")[2]
-    homes = (room.__name__, *(f"incontext.{extension}.{name}" for extension in ("_arrays", "_core", "_simulate")))
-    return sorted(key for key, value in vars(room).items()
-                  if not key.startswith("_") and getattr(value, "__module__", None) in homes)
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
 
 
 for _room in (apply, baselines, calibration, classification, laws, regression, scoring, simulate, statistics,
               training):
     describe_functions(_room)
-    setattr(_room, "__dir__", partial(_own_names, _room))
+    setattr(_room, "__dir__", partial(own_names, _room))

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import html
 import inspect
+import math
 from enum import IntEnum
 from typing import Any, ClassVar, Iterable, Sequence, dataclass_transform
 
@@ -31,11 +32,20 @@ class Choice(IntEnum):
         raise ValueError(f"incontext::{room}::{cls.__name__}: there is no such choice (value = {value}; needs "
                          f"{', '.join(cls.__members__)})")
 
+    def __bool__(self) -> bool:
+        return True  # the first one, too, whose number is 0: None alone is no choice
+
     def __str__(self) -> str:
         return self.name
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
+
+
+def brief(value: Any) -> str:
+    """A value as text; of an array of more than a dozen numbers its lengths."""
+    shape = () if isinstance(value, type) else getattr(value, "shape", ())
+    return f"array({' x '.join(map(str, shape))})" if math.prod(shape) > 12 else repr(value)
 
 
 def plain(value: Any) -> Any:
@@ -99,12 +109,17 @@ class Record:
     _numbers: ClassVar[tuple[str, ...]] = ()  # the fields that C++ takes as numbers
     __signature__: ClassVar[inspect.Signature] = inspect.Signature()
     _choices: ClassVar[dict[str, Any]] = {}  # the fields that are choices; a name or a number is converted
+    _kinds: ClassVar[dict[str, str]] = {}  # what the fields of numbers need
+    _of_any: ClassVar[dict[str, str]] = {}  # what a field without a type needs
 
     def __init_subclass__(cls, cpp: str | None = None) -> None:
         own = tuple(name for name in cls.__dict__.get("__annotations__", {}) if not name.startswith("_"))
         cls._fields = cls._numbers = cls._fields + own
         chosen = {name: KINDS.get(cls.__annotations__[name]) for name in own}
         cls._choices = cls._choices | {name: kind for name, kind in chosen.items() if kind}
+        numbers = {"int": "a whole number", "float": "a number"} | cls._of_any
+        types = {name: cls.__annotations__[name] for name in own}
+        cls._kinds = cls._kinds | {name: numbers[kind] for name, kind in types.items() if kind in numbers}
         inherited = [parameter.replace(default=getattr(cls, parameter.name, inspect.Parameter.empty))
                      for parameter in cls.__signature__.parameters.values()]
         fields = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=cls.__annotations__[name],
@@ -137,7 +152,22 @@ class Record:
                     raise TypeError(f"{cls.__name__}: {name} is of another enumeration (value = {value!r}; needs "
                                     f"{cls._choices[name].__name__})")
                 value = cls._choices[name](value)
+            cls._require_type(name, value)
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def _require_type(cls, name: str, value: Any) -> None:
+        """Refuses a value that is not a number where one is needed, and a float where a count is needed."""
+        needs = cls._kinds.get(name)
+        is_number = hasattr(value, "__index__") or needs == "a number" and hasattr(value, "__float__")
+        if needs == "a number or an array":
+            parts = value if isinstance(value, (list, tuple)) else [value]
+            of_type = all(any(hasattr(one, name) for name in ("__float__", "__index__", "__array__", "__len__"))
+                          and not isinstance(one, (str, bytes, dict)) for one in parts)
+        else:
+            of_type = is_number and not getattr(value, "shape", ())
+        if needs and (isinstance(value, bool) or not of_type):
+            raise TypeError(f"{cls.__name__}: {name} is of the wrong type (value = {brief(value)}; needs {needs})")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable: use replace({name}=...)")
@@ -147,7 +177,7 @@ class Record:
         return type(self)(**{name: getattr(self, name) for name in self._fields} | fields)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._fields)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={brief(getattr(self, name))}' for name in self._fields)})"
 
     def _repr_html_(self) -> str:
         return fields_html(type(self).__name__, {name: getattr(self, name) for name in self._fields})

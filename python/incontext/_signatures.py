@@ -1,12 +1,16 @@
 """What `inspect.signature`, `help` and editors ask of a function: nanobind's functions cannot answer, Python's can."""
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
+import math
 import re
 import sys
 from types import ModuleType
 from typing import Any, Callable
+
+from ._record import brief
 
 _OPENING, _CLOSING = "([{", ")]}"
 
@@ -28,7 +32,7 @@ def _parameters(text: str, defaults: tuple[Any, ...]) -> list[inspect.Parameter]
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     found = []
     for part in _split(text, ","):
-        declared, _, number = part.partition(" = \\")
+        declared, _, text = part.partition(" = ")
         name, _, annotation = declared.partition(": ")
         if name == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
@@ -36,18 +40,22 @@ def _parameters(text: str, defaults: tuple[Any, ...]) -> list[inspect.Parameter]
             found.append(inspect.Parameter(name[2:], inspect.Parameter.VAR_KEYWORD,
                                            annotation="typing.Unpack[incontext.simulate.RunOptions]"))
         elif name:
-            default = _value(defaults[int(number.lstrip("="))]) if number else inspect.Parameter.empty
+            number = re.fullmatch(r"\\=?(\d+)", text)
+            default = _value(defaults[int(number[1])] if number else text) if text else inspect.Parameter.empty
             annotated = annotation or inspect.Parameter.empty
             found.append(inspect.Parameter(name, kind, default=default, annotation=annotated))
     return found
 
 
 def _value(default: Any) -> Any:
-    """The choice that a default names, such as incontext.regression.Offset.kept, and every other default as it is."""
+    """The choice or the number that a default names, and every other default as it is."""
     package, *names = str(default).split(".")
-    if package != "incontext" or len(names) != 3:
+    if package == "incontext" and len(names) == 3:  # incontext.regression.Offset.kept
+        return functools.reduce(getattr, names, sys.modules[package])
+    try:
+        return math.inf if default == "math.inf" else ast.literal_eval(default)
+    except (SyntaxError, TypeError, ValueError):  # no text of a number
         return default
-    return functools.reduce(getattr, names, sys.modules[package])
 
 
 def signature(function: Any) -> inspect.Signature:
@@ -60,8 +68,8 @@ def signature(function: Any) -> inspect.Signature:
     overloads = []
     for declared, _, defaults in function.__nb_signature__:
         public = re.sub(r"incontext\._(core|arrays|simulate)\.", "incontext.", declared)
-        parameters, _, returned = public.partition("(")[2].rpartition(") -> ")
-        overloads.append(inspect.Signature(_parameters(parameters, defaults or ()), return_annotation=returned))
+        returned = public.rpartition(") -> ")[2]
+        overloads.append(inspect.Signature(_parameters(_inside(public), defaults or ()), return_annotation=returned))
     first, *others = overloads
     for other in others:
         if list(first.parameters) != list(other.parameters):
@@ -79,18 +87,130 @@ def _union(first: str, second: str) -> str:
 
 def _described(function: Any, module: str) -> Callable[..., Any]:
     """A function of Python that calls `function`, and has its name, documentation and signature."""
+    name = re.sub(r"\._(core|arrays|simulate)\b", "", f"{module}.{function.__qualname__.lstrip('_')}")
+
     def call(*arguments: Any, **named: Any) -> Any:
-        return function(*arguments, **named)
+        if any(one is True or one is False for one in (*arguments, *named.values())):
+            wrong = [(key, value) for key, value in _wrong(own, arguments, named) if isinstance(value, bool)]
+            if wrong:  # C++ would take them for numbers
+                raise TypeError(_of_wrong_type(name, own, wrong))
+        try:
+            return function(*arguments, **named)
+        except TypeError as error:
+            if "incompatible function arguments" not in str(error):
+                raise
+        raise TypeError(_refusal(name, function, own, arguments, named))
 
     call.__name__, call.__qualname__, call.__module__ = function.__name__, function.__qualname__, module
     documented = [overload[1] for overload in function.__nb_signature__]
     call.__doc__ = documented[0] if len(documented) == 1 else function.__doc__
-    call.__signature__ = signature(function)  # type: ignore[attr-defined]
+    own = call.__signature__ = signature(function)  # type: ignore[attr-defined]
     return call
 
 
+_SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def _refusal(name: str, function: Any, own: inspect.Signature, arguments: tuple[Any, ...],
+             named: dict[str, Any]) -> str:
+    """Why these arguments are not those of a function, in one line."""
+    known = [key for key, one in own.parameters.items() if key != "self" and one.kind not in _SEVERAL]
+    if not known and own.parameters:  # overloads whose parameters differ
+        given = ", ".join([*map(_kind, arguments), *(f"{key}: {_kind(value)}" for key, value in named.items())])
+        needs = " or ".join(", ".join(one.name for one in _parameters(_inside(declared), defaults or ()))
+                            for declared, _, defaults in function.__nb_signature__)
+        return f"{name}: the arguments do not fit (value = {given}; needs {needs})"
+    if not any(one.kind is one.VAR_KEYWORD for one in own.parameters.values()):
+        for key in named:
+            if key not in own.parameters:
+                return f"{name}: no argument '{key}' (needs {', '.join(known)})"
+    try:
+        own.bind(*arguments, **named)
+    except TypeError as error:
+        return f"{name}: {error} (needs {', '.join(known)})"
+    wrong = _wrong(own, arguments, named)
+    if wrong:
+        return _of_wrong_type(name, own, wrong)
+    found = own.bind(*arguments, **named).arguments
+    kinds = ", ".join(f"{key}: {_kind(value)}" for key, value in found.items() if key in known)
+    return f"{name}: the arguments do not fit together (value = {kinds}; needs {str(own).partition(' ->')[0]})"
+
+
+def _inside(declared: str) -> str:
+    """The parameters in a text such as "def f(a: int) -> float"."""
+    return declared.partition("(")[2].rpartition(") -> ")[0]
+
+
+def _wrong(own: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The arguments that are of another type than their parameters, as far as the names of types tell."""
+    try:
+        given = own.bind(*arguments, **named).arguments
+    except TypeError:
+        return []
+    return [(key, value) for key, value in given.items() if own.parameters[key].kind not in _SEVERAL
+            and not _is_of(value, str(own.parameters[key].annotation))]
+
+
+def _of_wrong_type(name: str, own: inspect.Signature, wrong: list[tuple[str, Any]]) -> str:
+    return f"{name}: " + "; ".join(f"{key} is of the wrong type (value = {brief(value):.80}; needs {_words(own, key)})"
+                                   for key, value in wrong)
+
+
+def _kind(value: Any) -> str:
+    """The type of a value; of an array, its lengths too."""
+    shape = getattr(value, "shape", ())
+    return type(value).__name__ + (f" of {' x '.join(map(str, shape))}" if shape else "")
+
+
+def _words(own: inspect.Signature, key: str) -> str:
+    """The type of a parameter, for people."""
+    text = str(own.parameters[key].annotation)
+    axes = re.search(r"shape=\(([^)]*)\)", text)
+    if axes:
+        count = axes[1].count("*")
+        return f"an array of {count} {'axis' if count == 1 else 'axes'}"
+    plain = {"numpy.typing.ArrayLike": "a number or an array", "int": "a whole number", "float": "a number",
+             "bool": "True or False", "str": "a string"}
+    return " or ".join(plain.get(one, one.removeprefix("incontext.")) for one in _split(text, "|"))
+
+
+def _is_of(value: Any, annotation: str) -> bool:
+    """Whether a value may be of one of these types, as far as their names tell."""
+    for kind in _split(annotation, "|"):
+        number = not isinstance(value, bool) and not getattr(value, "shape", ())
+        axes = re.search(r"shape=\(([^)]*)\)", kind)
+        if {"int": number and hasattr(value, "__index__"), "float": number and hasattr(value, "__float__"),
+                "bool": isinstance(value, bool), "str": isinstance(value, str), "None": value is None}.get(kind):
+            return True
+        if axes and len(getattr(value, "shape", ())) == axes[1].count("*"):
+            return True
+        if kind.startswith("incontext.") and kind.rpartition(".")[2] in (one.__name__ for one in type(value).__mro__):
+            return True
+        if kind == "numpy.typing.ArrayLike" and (value is None or isinstance(value, (str, bytes, bool, complex))):
+            continue
+        if kind not in ("int", "float", "bool", "str", "None") and not axes and not kind.startswith("incontext."):
+            return True  # whatever it is
+    return False
+
+
+def own_names(room: ModuleType) -> list[str]:
+    """What dir() shows of a room: its own classes and functions, without what it imports."""
+    name = room.__name__.rpartition(".")[2]
+    homes = (room.__name__, *(f"{extension}.{name}" for extension in _EXTENSIONS))
+    return sorted(key for key, value in vars(room).items()
+                  if not key.startswith("_") and getattr(value, "__module__", None) in homes)
+
+
 def describe_functions(room: ModuleType) -> None:
-    """Puts such a function in the place of each public function, method and constructor of nanobind in a room."""
+    """Puts a described function in the place of each function, method and constructor of nanobind in a room; of a
+    private one, in its extension."""
+    for extension in _EXTENSIONS:
+        half = sys.modules.get(f"{extension}.{room.__name__.rpartition('.')[2]}")
+        if half is None:
+            continue
+        for name, value in list(vars(half).items()):
+            if name.startswith("_") and hasattr(value, "__nb_signature__"):
+                setattr(half, name, _described(value, half.__name__))
     for name, value in list(vars(room).items()):
         if name.startswith("_"):
             continue

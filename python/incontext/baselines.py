@@ -16,9 +16,9 @@ from typing import Any, Iterator, Sequence
 
 import numpy
 
-from . import _core
 from ._core.baselines import *  # noqa: F403
-from ._record import Record, table_text
+from ._plot import axes_or_new
+from ._record import Record, cell, table_text
 from ._records.baselines import *  # noqa: F403
 
 
@@ -75,18 +75,19 @@ class Curves:
     def __repr__(self) -> str:
         return f"Curves({len(self.context_length)} context lengths: {', '.join(self._curves)})"
 
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("context_length", *self._curves))
+        rows = zip(self.context_length.tolist(), *(curve.tolist() for curve in self._curves.values()))
+        body = "".join("<tr>" + "".join(f"<td>{cell(value)}</td>" for value in row) + "</tr>" for row in rows)
+        return f"<table><caption>Curves</caption><tr>{head}</tr>{body}</table>"
+
     def __str__(self) -> str:
         columns = [self.context_length.tolist(), *(curve.tolist() for curve in self._curves.values())]
         return "\n".join(table_text(["context_length", *self._curves], list(zip(*columns))))
 
     def plot(self, names: Sequence[str] | None = None, axes: Any = None) -> Any:
         """Draws the curves against the context length, into Matplotlib's axes if they are given; returns the axes."""
-        try:
-            from matplotlib import pyplot
-        except ImportError as error:
-            raise ImportError("plot() needs Matplotlib: pip install matplotlib") from error
-        if axes is None:
-            _, axes = pyplot.subplots(layout="constrained")
+        axes = axes_or_new(axes)
         for name in self._curves if names is None else names:
             style = {"bayes": "k-", "bayes_limit": "k:", "no_context": "k--"}.get(name, "-")
             curve = numpy.where(numpy.isfinite(self[name]), self[name], numpy.nan)
@@ -128,9 +129,9 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
         raise ValueError(f"incontext::baselines: context_length is not a list of whole numbers (value = "
                          f"{context_length!r}; needs counts from 0 to 1e6)")
     lengths = given.astype(numpy.int64)
-    found = _core.baselines.reference_curves(dimension, lengths.tolist(), noise_variance, task_variance,
-                                             input_variance, list(layers), list(looped), query_noise, per_dimension,
-                                             list(pretraining_tasks), list(sgd_tasks), pools, pool_seed)
+    found = reference_curves(dimension, lengths.tolist(), noise_variance, task_variance, input_variance,  # noqa: F405
+                             list(layers), list(looped), query_noise, per_dimension, list(pretraining_tasks),
+                             list(sgd_tasks), pools, pool_seed)
     return Curves(lengths, {name: numpy.asarray(values) for name, (values, _) in found},
                   {name: numpy.asarray(errors) for name, (_, errors) in found if errors})
 

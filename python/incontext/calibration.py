@@ -19,6 +19,7 @@ import numpy
 
 from . import _core, laws
 from ._core.calibration import *  # noqa: F403
+from ._plot import pyplot
 from ._record import Record, cell, table_text
 from ._records.calibration import *  # noqa: F403
 from ._records.calibration import Held, HeadLimits, JudgedQuantity, LengthSummary, LongerRowRule, PhaseCount, ShiftedTemperature
@@ -262,16 +263,12 @@ class HeadDetail(Record):
 
     def plot(self) -> Any:
         """Draws entropy and needle weight against the row length, measured and predicted, as a figure of Matplotlib."""
-        try:
-            from matplotlib import pyplot
-        except ImportError as error:
-            raise ImportError("plot() needs Matplotlib: pip install matplotlib") from error
         stddev = self.head.score_stddev
         curve = numpy.union1d(numpy.geomspace(2, 8 * self.trained_length, 100).round(), self.trained_length)
         needle = _core.calibration.centered_needle_weight(curve, stddev, self.gap)
         width = 0.01  # of the curve: where the law is known less well, it is not drawn
         middle = [(rows.shortest_row * rows.longest_row) ** 0.5 for rows in self.lengths]
-        figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 3.5), layout="constrained")
+        figure, (left, right) = pyplot().subplots(1, 2, figsize=(9, 3.5), layout="constrained")
         left.plot(curve, laws.gaussian_row(curve, stddev).entropy, label=f"predicted, x = {stddev:.3g}")
         left.errorbar(middle, [rows.entropy for rows in self.lengths],
                       [0 if numpy.isnan(rows.entropy_error) else rows.entropy_error for rows in self.lengths],

@@ -9,6 +9,7 @@ on the CPU, through jax.pure_callback, and have right derivatives of the first t
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import jax
@@ -16,6 +17,7 @@ import jax.numpy
 import numpy
 
 from . import _formulas, scoring
+from ._signatures import own_names
 from .scoring import Map, Visibility
 
 
@@ -116,3 +118,7 @@ def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all
         raise TypeError(f"incontext.jax.weights: scores are not floating point numbers (value = {given.dtype})")
     wide = given if given.dtype in (jax.numpy.float32, jax.numpy.float64) else given.astype("float32")
     return _formulas.weights(_LIBRARY, map, wide, visibility, finite_masks, parameters).astype(given.dtype)
+
+
+def __dir__() -> list[str]:
+    return own_names(sys.modules[__name__])

@@ -3,10 +3,29 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from . import _core
 from ._core.regression import *  # noqa: F403
+from ._plot import axes_or_new
+from .statistics import _estimates_of
 from ._records.regression import *  # noqa: F403
-from ._records.regression import _InverseTemperatureParabola
+from ._records.regression import QueryToken, _InverseTemperatureParabola
+from .scoring import Softmax
+
+
+def _equal_tasks(one: LinearTask, other: object) -> bool:  # noqa: F405
+    names = ("input_mean", "input_covariance", "task_mean", "task_covariance", "noise_variance")
+    return isinstance(other, LinearTask) and all(  # noqa: F405
+        numpy.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def _hash_of_task(one: LinearTask) -> int:  # noqa: F405
+    return hash((one.dimension, one.noise_variance))
+
+
+setattr(LinearTask, "__eq__", _equal_tasks)  # noqa: F405
+setattr(LinearTask, "__hash__", _hash_of_task)  # noqa: F405
 
 
 class InverseTemperatureParabola(_InverseTemperatureParabola):
@@ -26,6 +45,55 @@ class InverseTemperatureParabola(_InverseTemperatureParabola):
         """The least error."""
         return _core.regression._parabola_minimum(self)
 
+    def plot(self, temperatures: Any = None, simulation: Any = None, axes: Any = None) -> Any:
+        """Draws the error against the temperature, from an eighth of the best one to eight times it unless some are
+        given, with the estimates of a simulation at them, and the best one; returns the axes of Matplotlib."""
+        if numpy.ndim(self.constant):
+            raise ValueError("incontext::regression: a plot is of one error "
+                             f"(value = {numpy.size(self.constant)}; needs 1)")
+        best = float(self.optimal_temperature())
+        middle = best if numpy.isfinite(best) else 1.0
+        given = numpy.array([middle / 8, 8 * middle]) if temperatures is None else numpy.atleast_1d(temperatures)
+        estimates = [] if simulation is None else _estimates_of(simulation)
+        if estimates and (temperatures is None or len(estimates) != given.size):
+            raise ValueError("incontext::regression: a simulation is drawn at its temperatures (value = "
+                             f"{0 if temperatures is None else given.size}; needs {len(estimates)})")
+        curve = numpy.geomspace(given.min(), given.max(), 200)
+        axes = axes_or_new(axes)
+        axes.plot(curve, self(curve), label="theory")
+        if estimates:
+            axes.errorbar(given, [one.mean for one in estimates], [one.standard_error for one in estimates], fmt="o",
+                          label="simulation")
+        if numpy.isfinite(best):
+            axes.axvline(best, linestyle=":", color="gray", label=f"best temperature, {best:.4g}")
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("temperature")
+        axes.set_ylabel("mean squared error")
+        axes.legend()
+        return axes
+
     def excess(self, temperature: Any) -> Any:
         """How far the error is above its minimum, without cancellation."""
         return _core.regression._parabola_excess(self, temperature)
+
+
+def softmax_optimum(attention: Attention, task: LinearTask, context_length: int,  # noqa: F405
+                    query: QueryToken | str = QueryToken.excluded) -> SoftmaxOptimum:  # noqa: F405
+    """The temperature at which softmax attention has its least error, and that error.
+
+    >>> task = LinearTask.isotropic(dimension=20, task_variance=0.05, noise_variance=0.1)
+    >>> layer = pretrained_attention(task, 40)
+    >>> round(softmax_optimum(layer, task.with_input_covariance_scaled(2.0), 40).parameter, 3)
+    5.057
+
+    The search for the least softmax_error begins at the best temperature of approximate softmax, or at 1 where there is
+    none, and goes from a thousandth to a million times it, as that of `incontext temperature --scoring softmax`. Where
+    no temperature helps, the error does not rise up to the highest: then `place` is "highest".
+    Raises ValueError as softmax_error does.
+    """
+    start = float(generalization_error(attention, task, context_length, query).optimal_temperature())  # noqa: F405
+    start = start if 0 < start < numpy.inf else 1.0
+    return minimize_softmax_error(  # noqa: F405
+        lambda t: softmax_error(attention, task, context_length, Softmax(t), query).value,  # noqa: F405
+        SearchRange(start / 1000, start, start * 1e6))  # noqa: F405

@@ -13,7 +13,11 @@ from ._records.scoring import *  # noqa: F403
 from ._records.scoring import KernelNormalization, ScoreNormalization, ScoreScale, Visibility, _HeatSchedule
 
 
-class Map(Record):
+class _Parametrized(Record):
+    _of_any = {"Any": "a number or an array"}
+
+
+class Map(_Parametrized):
     """A map from a row of scores to weights. `map(scores)` is `weights(map, scores)`, along the last axis or along `axis`.
 
     A parameter may be an array that broadcasts against the scores with 1 as its last size, such as heads x 1 x 1. Under
@@ -98,10 +102,13 @@ def parameter_names(map: Map | type[Map]) -> tuple[str, ...]:
     >>> parameter_names(SSMax), parameter_names(NormSoftmax), parameter_names(Sparsemax)
     (('scale', 'bias'), ('temperature',), ())
     """
+    if not (isinstance(map, Map) or isinstance(map, type) and issubclass(map, Map)):
+        raise TypeError(f"incontext.scoring.parameter_names: map is of the wrong type "
+                        f"(value = {map!r:.80}; needs a map)")
     return tuple(name for name in map._fields if name in PARAMETERS and name not in map._choices)
 
 
-class _Kernel(Record):
+class _Kernel(_Parametrized):
     """A function of a query and a key: `kernel(q, k)` is its value."""
 
     def __call__(self, query: Any, key: Any) -> float:

@@ -10,8 +10,9 @@ from typing import Any, Callable, Iterable, TypedDict, TypeVar
 from ._simulate.simulate import *  # noqa: F403
 from ._records.simulate import *  # noqa: F403
 from ._records.simulate import Device, NeedleToken, _ScoreRow
+from .scoring import Map
 
-_Map = TypeVar("_Map")
+_Map = TypeVar("_Map", bound=Map)
 
 
 class RunOptions(TypedDict, total=False):
@@ -40,4 +41,7 @@ def at_temperatures(temperatures: Iterable[float], map: _Map) -> list[_Map]:
     >>> [one.temperature for one in at_temperatures([1.0, 2.0], scoring.Softmax())]
     [1.0, 2.0]
     """
-    return [map.replace(temperature=float(temperature)) for temperature in temperatures]  # type: ignore[attr-defined]
+    if not isinstance(map, Map):
+        raise TypeError(f"incontext.simulate.at_temperatures: map is of the wrong type "
+                        f"(value = {map!r:.80}; needs a map)")
+    return [map.replace(temperature=float(temperature)) for temperature in temperatures]

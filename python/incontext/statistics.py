@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core
+from ._record import brief
 from ._core.statistics import *  # noqa: F403
 from ._records.statistics import *  # noqa: F403
 from ._records.statistics import Verdict, _Agreement, _Estimate, _Interval
@@ -22,11 +23,21 @@ class Estimate(_Estimate):
 
     def interval(self, level: float = 0.95) -> Interval:
         """The confidence interval of the mean at this level, by Student's law."""
-        return _core.statistics.confidence_interval(self, level)
+        return confidence_interval(self, level)
 
     def agree(self, theory: Any) -> Agreement:
         """Compares a theory with this estimate."""
-        return _core.statistics.agree(theory, self)
+        return agree(theory, self)
+
+
+def _estimates_of(simulation: Any) -> list[Estimate]:
+    """The estimates of a run; of a list or of one estimate, these."""
+    found = getattr(simulation, "estimates", simulation)
+    estimates = [found] if isinstance(found, Estimate) else found
+    if not isinstance(estimates, (list, tuple)) or not all(isinstance(one, Estimate) for one in estimates):
+        raise TypeError("incontext.compare: simulation is of the wrong type (value = "
+                        f"{brief(found):.80}; needs a simulation, a list of estimates, or one estimate)")
+    return list(estimates)
 
 
 class Theory(float):
@@ -53,7 +64,7 @@ class Theory(float):
 
     def agree(self, estimate: Estimate) -> Agreement:
         """Compares this theory with an estimate: z, the verdict, and the reason where it cannot be judged."""
-        return _core.statistics.agree(self, estimate)
+        return agree(self, estimate)
 
     def __reduce__(self) -> Any:
         return Theory, (float(self), self.error)

@@ -11,6 +11,7 @@ the CPU, for a tensor of another device with a warning, and have right derivativ
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from typing import Any, ClassVar, Iterable
 
@@ -18,6 +19,7 @@ import numpy
 import torch
 
 from . import _formulas, apply, scoring
+from ._signatures import own_names
 from .scoring import Map, Visibility
 
 _COPIES: set[str] = set()  # the devices of which a warning has been given
@@ -373,3 +375,7 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
         out = _attend_by_weights(chosen, q, k, v, given, visibility, attn_mask, dropout_p,
                                  finite_masks and attn_mask is not None and attn_mask.is_floating_point())
     return out.to(query.dtype)
+
+
+def __dir__() -> list[str]:
+    return own_names(sys.modules[__name__])

@@ -125,6 +125,10 @@ def population_loss(parameters: RegressionParameters | str, fixed: Attention | N
     True
     """
 
+    if not callable(error):
+        raise TypeError("incontext.training.population_loss: error is of the wrong type "
+                        f"(value = {error!r:.80}; needs a function)")
+
     def loss(numbers: Any) -> tuple[float, Any]:
         layer = _core.training.regression_layer(parameters, fixed, dimension, numbers)
         here = error(layer.attention, layer.inverse_temperature)

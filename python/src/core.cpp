@@ -191,7 +191,7 @@ struct Form {
               bool& in_threads) const {
     if (parameter.records.empty()) {
       const bool named = parameter.choices != nullptr && nb::isinstance<nb::str>(value);
-      if (!named && (value.is_none() || nb::isinstance<nb::str>(value))) {  // of which NumPy would make a number
+      if (!named && is_no_number(value)) {
         throw nb::type_error((name + "(): " + parameter.name + " must be a number or an array of numbers, and is " +
                               nb::repr(value).c_str())
                                  .c_str());

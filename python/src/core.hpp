@@ -40,6 +40,12 @@ nb::object python_class(const char* path);
 /// Whether an object is of that class.
 inline bool is(nb::handle object, const char* path) { return nb::isinstance(object, python_class(path)); }
 
+/// Whether NumPy would turn this object into a number, or refuse it without the argument's name.
+inline bool is_no_number(nb::handle object) {
+  return object.is_none() || nb::isinstance<nb::str>(object) || nb::isinstance<nb::bytes>(object) ||
+         PyBool_Check(object.ptr()) || PyComplex_Check(object.ptr());
+}
+
 /// An argument that may be a number or an array.
 struct Axis {
   nb::object values;
@@ -208,7 +214,7 @@ struct type_caster<incontext::python::Axis> {
   NB_TYPE_CASTER(incontext::python::Axis, const_name("numpy.typing.ArrayLike"))
   bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
     value.values = borrow(source);
-    return true;
+    return !incontext::python::is_no_number(source);
   }
   static handle from_cpp(const incontext::python::Axis& axis, rv_policy, cleanup_list*) noexcept {
     return axis.values.inc_ref();

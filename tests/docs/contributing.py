@@ -2,8 +2,9 @@
 
 Its blocks go, letter by letter, where their steps say, in a copy of the tree. Then the generator computes the reference
 value that the page has (where mpmath is), the new test and the entry of the reference values compile and pass, and the
-pages, the rules and the Python package's reader of headers accept the result. It is in nine files. Without BUILD, whose compiler and options
-these take, the page's own commands under "Check" are typed instead, which build the two programs and run their tests."""
+pages, the rules and the Python package's reader of headers accept the result. Without BUILD, whose compiler and options
+these take, the page's own commands under "Check" are typed instead, which build the two programs and run their tests.
+The steps write nine files; that the page names no further one for every result, a reader sees."""
 import importlib.util
 import json
 import re
@@ -61,7 +62,7 @@ insert(f"tests/laws/{NAME}.cpp", test)
 insert("tests/oracles/kinds/laws.hpp", entry, after="void register_fading(Registry& registry) {\n  using namespace laws;\n")
 insert("python/src/laws.cpp", binding, before="  room.form(")
 insert("python/examples.txt", "\n" + example)
-assert len(touched) <= 9, f"a new result touches {len(touched)} files"
+assert len(touched) == 9, f"the steps write {len(touched)} files: {touched}"
 
 if not BUILD:
     for line in check.splitlines():

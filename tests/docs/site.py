@@ -191,7 +191,8 @@ if of_python:
     assert not different, f"two builds of the site differ in {different}"
 
     python = os.environ.get("INCONTEXT_DOCS_PYTHON", sys.executable)
-    program = """import incontext as ic; print(*(f"{room}.{name}" for room in ic.__all__ if room != "calibrate"
+    program = """import incontext as ic
+print(*(f"{room}.{name}" for room in ic.__all__ if room not in ("calibrate", "compare")
         for name in dir(getattr(ic, room)) if not name.startswith("_")))"""
     names = subprocess.check_output([python, "-c", program], text=True, cwd=work).split()
     addresses = addresses_of("Python")

@@ -165,6 +165,66 @@ TEST_CASE("an unnamed first column that numbers the rows is left out, and a note
   CHECK_FALSE(parse_csv("f.csv", "Unnamed: 0\n0\n1\n").row_numbers);
 }
 
+TEST_CASE("blanks separate a header and its rows, and R's header is one name shorter", "[csv]") {
+  for (const char* text : {"a b\n1 2\n3 4\n", "  a   b\n 1\t 2\n3  4\n", "\"a\" \"b\"\n1 2\n3 4\n",
+                           "\"a\" \"b\"\n\"Ulm\" 1 2\n\"St. Blasien\" 3 4\n", "a b\n1 1 2\n2 3 4\n"}) {
+    CAPTURE(text);
+    const CsvFile csv = parse_csv("f.csv", text);
+    CHECK(csv.row_numbers == (csv.cells == 3));
+    CHECK(column_of(csv, csv.cells - 2) == Values{1, 3});
+    CHECK(column_of(csv, csv.cells - 1) == Values{2, 4});
+  }
+  const CsvFile iris = parse_csv("f.csv", "\"a\" \"b\" \"kind\"\n\"1\" 1 2 \"se to\"\n\"2\" 3 4 \"vi\"\n");
+  CHECK(iris.column_names == Names{"", "a", "b", "kind"});
+  CHECK(column_of(iris, 2) == Values{2, 4});
+  CHECK(parse_csv("f.csv", "a b\n1 ?\n2 3\n", Header::required, {"?"}).cells == 2);
+  CHECK(parse_csv("f.csv", "a b\n1 2\n").notes == Names{"Blanks separate the cells."});
+  CHECK(parse_csv("f.csv", "my column\n1\n2\n").column_names == Names{"my column"});
+  CHECK(parse_csv("f.csv", "\"my column\"\n1\n2\n").column_names == Names{"my column"});
+  CHECK(csv_refusal("Sales of a\n1 200\n3 400\n") == part("column Sales of a holds no number"));
+  // a first line of numbers names nothing
+  for (const char* ragged : {"1 0\n0 1 0\n0 0 1\n", "0.5 0.1\n0.2 0.3 0.4\n0.1 0.2 0.9\n"}) {
+    CHECK(csv_refusal(ragged, Header::optional) == part("row 2 (line 2): has the wrong number of cells"));
+    CHECK(csv_refusal(ragged) == part("first line holds numbers"));
+  }
+  CHECK(parse_csv("f.csv", "my column,b\n1,2\n").column_names == Names{"my column", "b"});
+  CHECK(csv_refusal(" 0.006  18.00  2.31\n0.027  0.00  7.07\n") ==
+        part("needs a header line with the column names, or --no"));
+  CHECK(csv_refusal("a b\n1 2 3\n4 5\n") == part("row 2 (line 3): has the wrong number of cells (value = 2; needs 3)"));
+}
+
+TEST_CASE("what spreadsheets and old systems put around a table is no part of it", "[csv]") {
+  for (const char* text : {"sep=;\na;b\n1;2\n3;4\n", "sep=;\r\na;b\r\n1;2\r\n3;4\r\n", "sep=\t\na\tb\n1\t2\n3\t4\n",
+                           "a;b\r1;2\r3;4\r", "a;b\n1;2\n3;4\n\x1A", "a;b;;\n1;2;;\n3;4;;\n;;;\n;;;\n"}) {
+    CAPTURE(text);
+    const CsvFile csv = parse_csv("f.csv", text);
+    CHECK(csv.column_names == Names{"a", "b"});
+    CHECK(column_of(csv, 0) == Values{1, 3});
+    CHECK(column_of(csv, 1) == Values{2, 4});
+  }
+  CHECK(parse_csv("f.csv", "a;b\n1;2\n;\n;\n").notes == Names{"The last 2 rows hold nothing and are left out."});
+  CHECK(csv_refusal("a;b\n1;2\n;\n3;4\n") == part("row 2 (line 3), column a: cell is missing"));
+  CHECK(csv_refusal("a,b\n,\n") == part("has a header line and no rows"));
+}
+
+TEST_CASE("what the user says stands for a missing number does, and a cell that is none is told what it may be",
+          "[csv]") {
+  const std::string text = "a,b\n1,?\n-9,4\n5,6\n";
+  const CsvFile csv = parse_csv("f.csv", text, Header::required, {"?", "-9"});
+  CHECK(std::isnan(column_of(csv, 1, Entries::missing)[0]));
+  CHECK(std::isnan(column_of(csv, 0, Entries::missing)[1]));
+  CHECK(message_of<InputError>([&] { column_of(csv, 0); }) == part("row 2 (line 3), column a: cell is missing"));
+  CHECK(std::isnan(column_of(parse_csv("f.csv", "a\n-9.0\n1\n", Header::required, {"-9"}), 0, Entries::missing)[0]));
+  CHECK(csv_refusal("a,b\n1,5days\n3,4\n") == part("needs a finite number)"));
+  CHECK(csv_refusal(text) == part("(value = \"?\"; needs a finite number)"));
+  CHECK(message_of<InputError>([&] { numeric_columns(csv, {1}, Entries::finite, {.missing = ", or X"}); }) ==
+        part("row 1 (line 2), column b: cell is missing (value = \"?\"; needs a finite number, or X)"));
+  CHECK(csv_refusal("a,b\n1,\xE2\x88\x92"
+                    "2\n3,4\n") == part("needs a finite number, with a hyphen for the minus sign)"));
+  CHECK(csv_refusal("a,b\n1,1.5D+00\n3,4\n") == part("needs a finite number, with E for the exponent)"));
+  CHECK(csv_refusal("a;b\n1;1.299,99\n3;4\n") == part("needs a finite number, without marks between thousands)"));
+}
+
 TEST_CASE("a separator at the end of every line does not add a column", "[csv]") {
   const CsvFile csv = parse_csv("f.csv", "a,b,\n1,2,\n3,4, \n");
   CHECK(csv.column_names == Names{"a", "b"});
@@ -173,6 +233,7 @@ TEST_CASE("a separator at the end of every line does not add a column", "[csv]")
   CHECK(csv_refusal("a,b,\n1,2,\n3,4\n") == part("row 2 (line 3): has the wrong number of cells (value = 2; needs 3)"));
   CHECK(csv_refusal("a,b\n1,2,\n3,4,\n") == part("row 1 (line 2): has the wrong number of cells (value = 3; needs 2)"));
   CHECK(parse_csv("f.csv", "1,2,\n3,4,\n", Header::optional).rows.size() == 2);
+  CHECK(parse_csv("f.csv", "1,2,,\n3,4,5,\n", Header::absent).column_names == Names{"1", "2", "3"});
 }
 
 TEST_CASE("a matrix of numbers needs no header line, whatever separates them", "[csv]") {
@@ -216,6 +277,7 @@ TEST_CASE("Minus infinity is accepted in masked scores only, and no other value 
   const std::string text = "0.5,-inf\n1,2\n";
   CHECK(std::isinf(column_of(parse_csv("f.csv", text, Header::optional), 1, Entries::masked)[0]));
   CHECK(csv_refusal(text, Header::optional) == part("row 1 (line 1), column 2: cell is not finite (value = \"-inf\";"));
+  CHECK(std::isinf(column_of(parse_csv("f.csv", "0.5,-INF\n1,2\n", Header::optional), 1, Entries::masked)[0]));
   for (const std::string bad : {"inf", "nan", "+inf", "1e999"}) {
     CHECK(csv_refusal("a\n1\n" + bad + "\n", Header::optional, Entries::masked) ==
           part("column a: cell is not finite"));

@@ -69,6 +69,10 @@ TEST_CASE("every number type, byte order and version of .npy reads as the same m
   CHECK(parse_npy("f", npy(dictionary("<f8", shape), raw(values), 3)) == expected);
   CHECK(parse_npy("f", npy(dictionary("<f8", shape, "True"), raw(std::vector<double>{1, 4, 2, 5, 3, 6}))) == expected);
   CHECK(parse_npy("f", npy("{'shape': (2, 3), 'fortran_order': False, \"descr\": \"<f8\"}", raw(values))) == expected);
+  // what np.load reads, too: a header of Python 2, a type without byte order, bytes behind the array
+  CHECK(parse_npy("f", npy(dictionary("<f8", "(2L, 3L)"), raw(values))) == expected);
+  CHECK(parse_npy("f", npy(dictionary("f8", shape), raw(values))) == expected);
+  CHECK(parse_npy("f", npy(dictionary("<f8", shape), raw(values) + "more")) == expected);
   CHECK(parse_npy("f", npy(dictionary("<f8", "(6,)"), raw(values))) ==
         Eigen::Map<const Eigen::VectorXd>(values.data(), 6));
 }
@@ -107,7 +111,7 @@ TEST_CASE("a damaged .npy file is refused in one clear line", "[npy]") {
   }
   CHECK(npy_refusal(good.substr(0, good.size() - 1)) ==
         "f.npy: data is cut off (value = 47; needs 2 x 3 x 8 bytes of data)");
-  CHECK(npy_refusal(good + "x") == part("more data than its shape"));
+  CHECK(npy_refusal(npy(dictionary("|V2", "(2, 3)"), data)) == part("bfloat16 as .astype(numpy.float32)"));
   CHECK(npy_refusal(npy(dictionary("<f8", "(0, 3)"), "")) == part("array is empty"));
   CHECK(npy_refusal(npy(dictionary("<f8", "()"), data)) == part("holds a single number"));
   CHECK(npy_refusal(npy(dictionary("<f8", "(1, 2, 3)"), data)) ==
@@ -116,7 +120,7 @@ TEST_CASE("a damaged .npy file is refused in one clear line", "[npy]") {
   CHECK(npy_refusal(npy(dictionary("<f8", "(1, 1, 2, 3)"), data)) == part("such as array[0, 0]"));
   CHECK(npy_refusal(npy(dictionary("<f8", "(72057594037927936, 256)"), data)) == part("data is cut off"));
   CHECK(npy_refusal(npy(dictionary("<f8", "(99999999999999999999999, 4)"), data)) == part("malformed .npy header"));
-  for (const char* descr : {"<c16", "|O", "<U5", "<f9", "<f16", "f8", "<i3", "?"}) {
+  for (const char* descr : {"<c16", "|O", "<U5", "<f9", "<f16", "<i3", "?"}) {
     CAPTURE(descr);
     CHECK(npy_refusal(npy(dictionary(descr, "(2, 3)"), data)) == part(std::string("(value = ") + descr));
   }

@@ -136,14 +136,13 @@ def _():
         assert folder.read("report")
 
 
-@case("an invalid number of threads in the environment is refused with the variable's name")
+@case("OpenMP's variables are read as OpenMP reads them, and the numbers do not depend on them")
 def _():
-    for value in "0", "-1", "many", "4,0", "1.5":
-        done = shell(f"OMP_NUM_THREADS={value} {TEMPERATURE}")  # OpenMP's own line comes before ours
-        assert done.code == 2 and "incontext temperature: OMP_NUM_THREADS: is " in done.errors and done.output == "", done
-    for value in "1", "2,1", " 2 ":
-        assert shell(f"OMP_NUM_THREADS='{value}' {TEMPERATURE}").code == 0
-    assert "OMP_THREAD_LIMIT: is too small (value = 0;" in shell(f"OMP_THREAD_LIMIT=0 {TEMPERATURE}").errors
+    line = "temperature --trials 64"
+    expected = rows_of(report(line))
+    for value in "1", "2,1", " 2 ", "", "0", "auto", "0x2", "1e1":
+        done = shell(f"OMP_NUM_THREADS='{value}' {QUOTED} {line} --format json")
+        assert done.code == 0 and rows_of(json.loads(done.output)) == expected, value
 
 
 @case("a message about a value or cell of any length and bytes is one short line of text")
@@ -193,6 +192,46 @@ def _():
         bare = folder.write("bare.csv", plain.partition("\n")[2])
         without = report(f"temperature --data {bare} --no-header --labels 3 --trials 64 --device serial")
         assert rows_of(without) == rows_of(expected)
+
+
+@case("files as public collections have them are read, or refused with the option that reads them")
+def _():
+    draw = random.Random(3)
+    numbers = [[f"{draw.uniform(1, 9):.2f}" for _ in range(4)] for _ in range(30)]
+
+    def lines(form):
+        return [form.format(*row, k) for k, row in enumerate(numbers)]
+
+    def comma(line):
+        return line.replace(".", ",")
+
+    cases = {  # the lines of a file, the words that read it, and what is refused without some of them
+        "wine": (['"fixed acidity";"volatile acidity";"pH";"y"', *lines("{0};{1};{2};{3}")], ["--labels", "y"], "", ""),
+        "write.table": (['"a" "b" "c" "y" "kind"', *lines('"row {4}" {0} {1} {2} {3} "St. {4}"')],
+                        ["--labels", "y", "--without", "kind"], "--labels y", "--without"),
+        "housing": (lines(" {0}  {1}   {2}  {3}"), ["--no-header", "--labels", "4"], "--labels 4", "--no-header"),
+        "airfoil": (lines("{0}\t{1}\t{2}\t{3}"), ["--no-header", "--labels", "4"], "", "--no-header"),
+        "cancer": ([*lines("10{4},{0},{1},{2},{3}"), "1099,5,?,3,4"],
+                   ["--no-header", "--without", "1", "--labels", "5", "--missing", "?", "--drop-missing"],
+                   "--no-header", "--missing"),
+        "communities": ([*lines("8,?,Lakewood{4}city,{0},{1},{2},{3}"), "8,?,Ulmcity,0.3,?,0.4,1"],
+                        ["--no-header", "--without", "1,2,3", "--labels", "7", "--missing", "?", "--drop-missing"],
+                        "--no-header", "--without 2,3"),
+        "air": (["Date;Time;CO(GT);NOx(GT);T;y;;", *map(comma, lines("1/1;18-00-0{4};{0};{1};{2};{3};;")),
+                 "2/1;18-00-00;-200;4,5;1,5;2,5;;", *[";;;;;;;"] * 3],
+                ["--without", "Date,Time", "--labels", "y", "--missing=-200", "--drop-missing"],
+                "--labels y", "--without Date,Time")}
+    with Folder() as folder:
+        def read(content, words):
+            return rows_of(report(["temperature", "--data", folder.write("data", content), *words, "--no-simulation"]))
+
+        expected = read("\n".join(["a,b,c,y", *lines("{0},{1},{2},{3}")]) + "\n", ["--labels", "y"])
+        for name, (content, words, fewer, way) in cases.items():
+            for end in "\n", "\r\n":
+                text = end.join(content) + end
+                assert read(text, words) == expected, name
+                if way:
+                    refused(["temperature", "--data", folder.write("data", text), *fewer.split()], "data: ", way)
 
 
 @case("scores under a causal mask have the same moment ratio whether the file or --causal masks them")

@@ -33,8 +33,8 @@ def functions(room):
 
 
 def table():
-    """The rows of docs/python.md: C++ name to Python name, "" where there is none, and the reason. A name without a row is
-    the same in Python."""
+    """The rows of docs/python.md: C++ name to Python name, "" where there is none, and the reason. A name without a row
+    is the same in Python."""
     rows = {}
     for line in (ROOT / "docs/python.md").read_text().splitlines():
         match = re.match(r"\| `(\w+::\w+)` \| (?:`([\w.]+)`)? ?\|(.*)\|", line)

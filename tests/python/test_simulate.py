@@ -216,11 +216,11 @@ def test_maps_of_the_wrong_type_are_named():
         ic.simulate.regression_error(attention, task, 5, ic.scoring.SSMax(), trials=9)
     with pytest.raises(TypeError, match=r"maps .*\(value = Entmax; needs Softmax, SSMax, SSA"):
         ic.simulate.reduced_softmax_error(attention, task, 5, [ic.scoring.Entmax()], trials=9)
-    with pytest.raises(TypeError, match=r"scoring::Softmax: temperature is not a number \(value = '1'; needs a number"):
+    with pytest.raises(TypeError, match=r"Softmax: temperature is of the wrong type \(value = '1'; needs a number"):
         ic.simulate.regression_error(attention, task, 5, ic.scoring.Softmax("1"), trials=9)
     with pytest.raises(TypeError, match=r"temperature is not a number \(value = array\(\[1., 2.\]\)"):
         ic.simulate.regression_error(attention, task, 5, [ic.scoring.Softmax(numpy.array([1.0, 2.0]))], trials=9)
-    with pytest.raises(TypeError, match="scoring::Softmax: temperature is not a number"):
+    with pytest.raises(TypeError, match="Softmax: temperature is of the wrong type"):
         ic.scoring.Softmax("1")(numpy.ones(3))
     with pytest.raises(TypeError, match="a parameter of map is not a number"):
         ic.regression.softmax_error_gradient(attention, task, 5, ic.scoring.Softmax([1.0, 2.0]))

@@ -78,7 +78,10 @@ StandardizedColumns<T> standardized_columns(std::string_view where, const Matrix
   StandardizedColumns<T> result{rows.mean(), rows.centered().colwise().norm().transpose(), {}};
   for (Eigen::Index column = 0; column < d; ++column) {
     if (!(result.norm(column) > T(16.0) * eps * inputs.col(column).norm())) {
-      throw_domain_error(where, column_name(names, column) + " is constant", inputs(0, column), "two different values");
+      const bool varies = inputs.col(column).maxCoeff() > inputs.col(column).minCoeff();
+      throw_domain_error(
+          where, column_name(names, column) + (varies ? " varies by no more than its rounding" : " is constant"),
+          inputs(0, column), varies ? "values without their mean" : "two different values");
     }
   }
   const Matrix<T> unit = rows.centered() * result.norm.cwiseInverse().asDiagonal();

@@ -1,0 +1,157 @@
+"""What the package answers: results that compute as the numbers they are, wrong calls, truth, defaults, comparisons."""
+import inspect
+import math
+import pickle
+
+import numpy
+import pytest
+
+import incontext as ic
+from incontext._record import KINDS
+
+ROOMS = [getattr(ic, name) for name in ic.__all__ if name not in ("calibrate", "compare")]
+FUNCTIONS = {f"{room.__name__}.{name}": getattr(room, name) for room in ROOMS for name in dir(room)
+             if callable(getattr(room, name)) and not isinstance(getattr(room, name), type)}
+TASK = ic.regression.LinearTask.isotropic(dimension=4, task_variance=0.25, noise_variance=0.1)
+LAYER = ic.regression.pretrained_attention(TASK, 8)
+
+
+def test_a_quadrature_computes_as_its_number():
+    one = ic.laws.needle_weight(1000, 1.0, 8.0)
+    value = one.value
+    assert (one + 1, 1 - one, 2 * one, one / 2, -one, abs(one), one**2) == (
+        value + 1, 1 - value, 2 * value, value / 2, -value, value, value**2)
+    assert one == value and one != 0 and one < 1 and not one > 1 and max(one, 0.1) is one
+    assert pickle.loads(pickle.dumps(one)).to_dict() == one.to_dict()
+    assert (f"{one:.3f}", round(one, 2), math.sqrt(one), float(one), bool(one)) == (
+        f"{value:.3f}", round(value, 2), math.sqrt(value), value, True)
+    assert int(100 * one) == 64 and one == ic.laws.Quadrature(value, 1.0) and not one < ic.laws.Quadrature(value, 1.0)
+    total = one
+    total += 1
+    assert total == value + 1 and one.value == value
+    assert numpy.log(one) == math.log(value) and sum([one, one]) == 2 * value and one.shape == ()
+    with pytest.raises(TypeError):
+        len(one)
+
+
+def test_a_quadrature_of_an_array_computes_as_the_array():
+    all = ic.laws.needle_weight([10, 1000], 1.0, 8.0)
+    assert (numpy.exp(all) == numpy.exp(all.value)).all() and ((all - 1) == all.value - 1).all()
+    assert numpy.mean(all) == all.value.mean() and len(all) == 2 and all.shape == (2,)
+    assert ((all > 0.7) == [True, False]).all() and ((all != 0) == [True, True]).all()
+    assert ((all == all) == [True, True]).all() and ((all == all[0]) == [True, False]).all()
+    total = all
+    total *= 2
+    assert (total == 2 * all.value).all()
+    assert all[1] == ic.laws.needle_weight(1000, 1.0, 8.0)
+    assert [one.error_estimate for one in all] == all.error_estimate.tolist()
+
+
+def test_every_choice_is_true():
+    assert len(KINDS) > 30 and all(bool(one) for kind in KINDS.values() for one in kind)
+
+
+def test_a_package_and_its_modules_show_their_own_names_alone():
+    assert set(dir(ic)) == {*ic.__all__, "__version__"}
+    for room in ROOMS:
+        assert not {"Any", "annotations", "Record", "Choice", "numpy", "math", "sys"} & set(dir(room)), room
+
+
+def test_defaults_are_values_of_the_signature():
+    assert inspect.signature(ic.laws.retrieval_gap).parameters["weight"].default == 0.5
+    assert inspect.signature(ic.classification.sparse_neighborhood).parameters["dimension"].default == math.inf
+    for name, function in FUNCTIONS.items():
+        types = [str(one.annotation) for one in inspect.signature(function).parameters.values()]
+        assert not any(" = " in one for one in types), name
+
+
+@pytest.mark.parametrize("wrong", ["text", None, object(), [object()], {}, b"1", 1j, True],
+                         ids=["text", "None", "object", "list", "dict", "bytes", "complex", "True"])
+def test_every_function_refuses_what_it_cannot_take_in_its_own_words(wrong):
+    taken = []
+    for name, function in FUNCTIONS.items():
+        needed = [one for one in inspect.signature(function).parameters.values() if one.default is one.empty
+                  and one.kind is one.POSITIONAL_OR_KEYWORD]
+        if not needed:
+            continue
+        try:
+            function(*[wrong] * len(needed))
+        except (TypeError, ValueError) as error:
+            assert "incompatible function arguments" not in str(error) and len(str(error)) < 1000, name
+        else:
+            taken.append(name)
+    assert not taken
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: ic.regression.pretrained_attention(TASK, 20.5), "incontext.regression.pretrained_attention: "
+     "context_length is of the wrong type (value = 20.5; needs a whole number)"),
+    (lambda: ic.regression.LinearTask.isotropic(dim=5), "incontext.regression.LinearTask.isotropic: no argument 'dim' "
+     "(needs dimension, "),
+    (lambda: TASK.with_input_covariance(numpy.ones(4)), "covariance: ndarray of 4"),
+    (lambda: ic.statistics.Estimate(1.0, 0.1),
+     "Estimate: count is of the wrong type (value = 1.0; needs a whole number)"),
+    (lambda: ic.regression.Attention(numpy.eye(4), numpy.zeros(4), True),
+     "label_value is of the wrong type (value = True"),
+    (lambda: ic.laws.needle_weight(10, 1.0, 2.0).agree(1.2),
+     "estimate is of the wrong type (value = 1.2; needs statistics.Estimate)"),
+    (lambda: ic.regression.generalization_error(LAYER, TASK, "20"), "context_length"),
+    (lambda: ic.baselines(5, [3], "a", 2.0), "noise_variance is of the wrong type (value = 'a'; needs a number)"),
+    (lambda: ic.simulate.regression_error(LAYER, TASK, "8", [ic.scoring.ApproximateSoftmax()], trials=64),
+     "incontext.simulate.regression_error: context_length is of the wrong type (value = '8'; needs a whole number)"),
+    (lambda: ic.scoring.Softmax(True),
+     "Softmax: temperature is of the wrong type (value = True; needs a number or an array)"),
+    (lambda: ic.scoring.cosformer("4"),
+     "CosformerKernel: reach is of the wrong type (value = '4'; needs a number or an array)"),
+    (lambda: ic.statistics.Estimate(count=numpy.array([1, 2])), "count is of the wrong type"),
+    (lambda: ic.compare(1.0, 5), "simulation is of the wrong type (value = 5;"),
+    (lambda: ic.regression.generalization_error(LAYER, TASK, 8).plot(simulation=[ic.statistics.Estimate()]),
+     "a simulation is drawn at its temperatures (value = 0; needs 1)"),
+    (lambda: ic.compare([1.0, 2.0], ic.statistics.Estimate()), "not equally many (value = 2, 1, 2;")])
+def test_a_wrong_call_is_told_what_is_needed(call, words):
+    with pytest.raises((TypeError, ValueError)) as refusal:
+        call()
+    assert words in str(refusal.value)
+
+
+def test_a_task_is_equal_to_its_copy():
+    assert pickle.loads(pickle.dumps(TASK)) == TASK != TASK.with_noise_variance(0.2)
+
+
+def test_a_theory_is_compared_with_a_simulation_at_each_point():
+    error, temperatures = ic.regression.generalization_error(LAYER, TASK, 8), [0.5, 1.0, 2.0, 4.0]
+    maps = ic.simulate.at_temperatures(temperatures, ic.scoring.ApproximateSoftmax())
+    run = ic.simulate.regression_error(LAYER, TASK, 8, maps, trials=20000)
+    found = ic.compare(error(numpy.array(temperatures)), run, temperatures)
+    assert repr(found) == "Compared(4 of 4 judged, 0 disagree)" and "the bound on |z| is" in str(found)
+    columns = found.to_dict()
+    assert columns["at"] == temperatures and columns["theory"] == [error(t) for t in temperatures]
+    wrong = ic.compare(1.1 * error(numpy.array(temperatures)), run, temperatures)
+    assert wrong.whole.disagreements > 0, "power"
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    upper, lower = found.plot("temperature").axes
+    assert len(upper.containers) == 1 and lower.get_xlabel() == "temperature"
+    axes = error.plot(temperatures, run)
+    assert axes.lines[0].get_ydata()[0] == error(axes.lines[0].get_xdata()[0])
+    pyplot.close("all")
+
+
+def test_large_records_and_curves_are_shown_briefly():
+    assert repr(ic.regression.Attention(numpy.eye(20), numpy.zeros(20), 1.0)) == (
+        "Attention(key_query=array(20 x 20), input_value=array(20), label_value=1.0)")
+    assert ic.baselines(5, [3, 4], 0.1, 0.2)._repr_html_().count("<tr>") == 3
+
+
+def test_the_best_temperature_of_softmax_is_one_call():
+    found = ic.regression.softmax_optimum(LAYER, TASK, 8)
+    maps = [ic.scoring.Softmax(found.parameter * factor) for factor in (0.9, 1.0, 1.1)]
+    error = [ic.regression.softmax_error(LAYER, TASK, 8, map).value for map in maps]
+    assert error[1] == found.error < min(error[0], error[2]) and found.place.name == "inside"
+    layer, task = ic.regression.IsotropicAttention(2.0), ic.regression.IsotropicTask(4, 1.5, 0.25, 0.1)
+    dense = ic.regression.LinearTask.isotropic(4, input_variance=1.5, task_variance=0.25, noise_variance=0.1)
+    own = ic.regression.softmax_optimum(ic.regression.Attention(2.0 * numpy.eye(4), numpy.zeros(4), 1.0), dense, 30)
+    other = ic.regression.softmax_optimal_temperature_isotropic(layer, task, 30)
+    assert math.isclose(own.parameter, other.parameter, rel_tol=1e-3)
+    assert math.isclose(own.error, other.error, rel_tol=1e-9)
+    away = LAYER.replace(key_query=-LAYER.key_query)
+    assert ic.regression.softmax_optimum(away, TASK, 8).place.name == "highest", "no temperature helps"
