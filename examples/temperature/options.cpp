@@ -62,7 +62,7 @@ void add_figure_options(CLI::App& app, TemperatureOptions& o) {
 
 void add_data_options(CLI::App& app, TemperatureOptions& o) {
   add_input(app, "--data", o.data,
-            "Real inputs: rows of a .npy or .csv file; , ; or a tab separates, # begins a comment");
+            "Real inputs: rows of a .npy or .csv file; , ; tabs or blanks separate, # begins a comment");
   add_list(app, "--columns", o.columns,
            "Input columns of --data (1,2,... without names); all but the labels if absent");
   add_list(app, "--without", o.without, "Columns of --data that are no inputs");

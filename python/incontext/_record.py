@@ -43,9 +43,9 @@ class Choice(IntEnum):
 
 
 def brief(value: Any) -> str:
-    """A value as text; of an array of more than a dozen numbers its lengths."""
+    """A value as text; of an array of more than a dozen numbers its shape."""
     shape = () if isinstance(value, type) else getattr(value, "shape", ())
-    return f"array({' x '.join(map(str, shape))})" if math.prod(shape) > 12 else repr(value)
+    return f"array of shape {tuple(shape)}" if math.prod(shape) > 12 else repr(value)
 
 
 def plain(value: Any) -> Any:
@@ -117,7 +117,7 @@ class Record:
         cls._fields = cls._numbers = cls._fields + own
         chosen = {name: KINDS.get(cls.__annotations__[name]) for name in own}
         cls._choices = cls._choices | {name: kind for name, kind in chosen.items() if kind}
-        numbers = {"int": "a whole number", "float": "a number"} | cls._of_any
+        numbers = {"int": "a whole number", "float": "a number", "Any": "no text"} | cls._of_any
         types = {name: cls.__annotations__[name] for name in own}
         cls._kinds = cls._kinds | {name: numbers[kind] for name, kind in types.items() if kind in numbers}
         inherited = [parameter.replace(default=getattr(cls, parameter.name, inspect.Parameter.empty))
@@ -159,6 +159,10 @@ class Record:
     def _require_type(cls, name: str, value: Any) -> None:
         """Refuses a value that is not a number where one is needed, and a float where a count is needed."""
         needs = cls._kinds.get(name)
+        if needs == "no text":
+            if not isinstance(value, (str, bytes)):
+                return
+            needs = "numbers"
         is_number = hasattr(value, "__index__") or needs == "a number" and hasattr(value, "__float__")
         if needs == "a number or an array":
             parts = value if isinstance(value, (list, tuple)) else [value]

@@ -45,7 +45,7 @@ class InverseTemperatureParabola(_InverseTemperatureParabola):
         """The least error."""
         return _core.regression._parabola_minimum(self)
 
-    def plot(self, temperatures: Any = None, simulation: Any = None, axes: Any = None) -> Any:
+    def plot(self, temperatures: Any = None, simulation: Any = None, axes: Any = None, label: str = "theory") -> Any:
         """Draws the error against the temperature, from an eighth of the best one to eight times it unless some are
         given, with the estimates of a simulation at them, and the best one; returns the axes of Matplotlib."""
         if numpy.ndim(self.constant):
@@ -60,7 +60,7 @@ class InverseTemperatureParabola(_InverseTemperatureParabola):
                              f"{0 if temperatures is None else given.size}; needs {len(estimates)})")
         curve = numpy.geomspace(given.min(), given.max(), 200)
         axes = axes_or_new(axes)
-        axes.plot(curve, self(curve), label="theory")
+        axes.plot(curve, self(curve), label=label)
         if estimates:
             axes.errorbar(given, [one.mean for one in estimates], [one.standard_error for one in estimates], fmt="o",
                           label="simulation")

@@ -99,6 +99,7 @@ def test_every_function_refuses_what_it_cannot_take_in_its_own_words(wrong):
     (lambda: ic.baselines(5, [3], "a", 2.0), "noise_variance is of the wrong type (value = 'a'; needs a number)"),
     (lambda: ic.simulate.regression_error(LAYER, TASK, "8", [ic.scoring.ApproximateSoftmax()], trials=64),
      "incontext.simulate.regression_error: context_length is of the wrong type (value = '8'; needs a whole number)"),
+    (lambda: ic.regression.IsotropicTask(dimension="8"), "dimension is of the wrong type (value = '8'; needs numbers)"),
     (lambda: ic.scoring.Softmax(True),
      "Softmax: temperature is of the wrong type (value = True; needs a number or an array)"),
     (lambda: ic.scoring.cosformer("4"),
@@ -138,7 +139,7 @@ def test_a_theory_is_compared_with_a_simulation_at_each_point():
 
 def test_large_records_and_curves_are_shown_briefly():
     assert repr(ic.regression.Attention(numpy.eye(20), numpy.zeros(20), 1.0)) == (
-        "Attention(key_query=array(20 x 20), input_value=array(20), label_value=1.0)")
+        "Attention(key_query=array of shape (20, 20), input_value=array of shape (20,), label_value=1.0)")
     assert ic.baselines(5, [3, 4], 0.1, 0.2)._repr_html_().count("<tr>") == 3
 
 
