@@ -96,6 +96,9 @@ TEST_CASE("what is not tested makes the family no larger, and keeps its reason",
   CHECK(whole.disagreements == 0);
   CHECK(family[1].verdict == Verdict::not_judged);
   CHECK(family[1].agreement.reason == "rare rows");
+  Estimate some = off_by(50);
+  some.non_finite = 3;
+  CHECK(untested(1, some, "rare rows").trials == some.count + 3);
 }
 
 TEST_CASE("a mean within its tolerance agrees, one beyond disagrees, and a coarse one is not judged", "[family]") {
