@@ -149,8 +149,9 @@ TEST_CASE("bad shapes, options, maps and scores are refused by name", "[apply]")
   says("scores has no data", [&] { apply::weights(map, MatrixView<const double>(nullptr, 4, 8), out.out()); });
   says("rows of out overlap: row stride (value = 7",
        [&] { apply::weights(map, scores.in(), MatrixView<double>(out.numbers.data(), 4, 8, scoring::Strides{7})); });
-  says("rows of out overlap: row stride (value = 1",
-       [&] { apply::weights(map, scores.in(), MatrixView<double>(out.numbers.data(), 4, 8, scoring::Strides{1, 3})); });
+  says("rows of out overlap: row stride (value = 1", [&] {
+    apply::weights(map, scores.in(), MatrixView<double>(out.numbers.data(), 4, 8, scoring::Strides{1, 3}));
+  });
   says("threads is too small (value = -1", [&] { apply::weights(map, scores.in(), out.out(), {.threads = -1}); });
   const std::vector<std::int64_t> few{1, 2, 3}, zero{1, 0, 3, 4}, many{1, 2, 3, 9};
   says("visible_counts has the wrong size (value = 3; needs 4)",
