@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "calibration/heads.hpp"
+#include "incontext/laws/gaussian_row.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 
@@ -32,6 +33,8 @@ TEST_CASE("rows whose scores drift with the position, or have heavy tails, are t
   const auto drift = check_held_out(drifting.measured().buckets.back());
   CHECK(drift.variance.excess > 6);
   CHECK(drift.entropy.excess > 6);
+  const auto by_quarter = incontext::laws::gaussian_row(128.0, std::sqrt(drift.variance.theory));
+  CHECK(std::abs(drift.entropy.theory - by_quarter.entropy) < 1e-6);
   CHECK(check_held_out(student_head(256, 256, 4, 9).measured().buckets.back()).entropy.excess > 5);
   const auto few = normal_head(3, 64, 1, 1).measured();
   CHECK(refuses<std::invalid_argument>([&] { check_held_out(few.buckets.back()); }, {"batches", "value = 3"}));
