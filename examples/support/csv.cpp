@@ -168,7 +168,7 @@ std::string without_wrapping(std::string text) {
   if (text.compare(0, 3, "\xEF\xBB\xBF") == 0) text.erase(0, 3);
   while (!text.empty() && text.back() == '\x1A') text.pop_back();
   if (text.find('\n') == std::string::npos) std::replace(text.begin(), text.end(), '\r', '\n');
-  constexpr std::string_view separators = ";,\t|";
+  constexpr std::string_view separators = ";,\t";
   const std::size_t end = text.find_first_of("\r\n");
   if (text.starts_with("sep=") && end == 5 && separators.find(text[4]) != std::string_view::npos) {
     text.replace(0, end, end, ' ');

@@ -40,7 +40,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
 bool are_separated_by_blanks(std::string_view line, std::string_view next) {
   const auto names = words_of(line), cells = words_of(next);
   const bool fits = cells.size() == names.size() || cells.size() == names.size() + 1;
-  return cells.size() > 1 && fits &&
+  return names.size() > 1 && fits &&
          std::any_of(cells.begin(), cells.end(), [](std::string_view cell) { return parse_decimal(cell).has_value(); });
 }
 

@@ -5,7 +5,7 @@ import html
 import inspect
 import math
 from enum import IntEnum
-from typing import Any, ClassVar, Iterable, Sequence, dataclass_transform
+from typing import Any, Callable, ClassVar, Iterable, Sequence, dataclass_transform
 
 from . import _core
 
@@ -98,6 +98,25 @@ def fields_html(caption: str, fields: dict[str, Any]) -> str:
     return f"<table><caption>{caption}</caption>{rows}</table>"
 
 
+Need = tuple[str, Callable[[Any], bool]]  # what is needed, in words, and whether a value is that
+
+
+def _is_count(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool) and not getattr(value, "shape", ())
+
+
+def _is_number(value: Any) -> bool:
+    is_one = hasattr(value, "__index__") or hasattr(value, "__float__")
+    return is_one and not isinstance(value, bool) and not getattr(value, "shape", ())
+
+
+def is_number_or_array(value: Any) -> bool:
+    """Whether a value is a number, an array of any library, or a list of these."""
+    if isinstance(value, (list, tuple)):
+        return all(is_number_or_array(one) for one in value)
+    return not isinstance(value, bool) and any(hasattr(value, name) for name in ("__float__", "__index__", "__array__"))
+
+
 @dataclass_transform()
 class Record:
     """A C++ struct with public members: its fields are given in order or by name, and read by name.
@@ -109,17 +128,17 @@ class Record:
     _numbers: ClassVar[tuple[str, ...]] = ()  # the fields that C++ takes as numbers
     __signature__: ClassVar[inspect.Signature] = inspect.Signature()
     _choices: ClassVar[dict[str, Any]] = {}  # the fields that are choices; a name or a number is converted
-    _kinds: ClassVar[dict[str, str]] = {}  # what the fields of numbers need
-    _of_any: ClassVar[dict[str, str]] = {}  # what a field without a type needs
+    _needs: ClassVar[dict[str, Need]] = {}  # of the fields that hold numbers
+    _of_any: ClassVar[Need] = ("numbers", lambda value: not isinstance(value, (str, bytes)))  # of fields without a type
 
     def __init_subclass__(cls, cpp: str | None = None) -> None:
         own = tuple(name for name in cls.__dict__.get("__annotations__", {}) if not name.startswith("_"))
         cls._fields = cls._numbers = cls._fields + own
         chosen = {name: KINDS.get(cls.__annotations__[name]) for name in own}
         cls._choices = cls._choices | {name: kind for name, kind in chosen.items() if kind}
-        numbers = {"int": "a whole number", "float": "a number", "Any": "no text"} | cls._of_any
+        needs = {"int": ("a whole number", _is_count), "float": ("a number", _is_number), "Any": cls._of_any}
         types = {name: cls.__annotations__[name] for name in own}
-        cls._kinds = cls._kinds | {name: numbers[kind] for name, kind in types.items() if kind in numbers}
+        cls._needs = cls._needs | {name: needs[kind] for name, kind in types.items() if kind in needs}
         inherited = [parameter.replace(default=getattr(cls, parameter.name, inspect.Parameter.empty))
                      for parameter in cls.__signature__.parameters.values()]
         fields = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=cls.__annotations__[name],
@@ -152,26 +171,10 @@ class Record:
                     raise TypeError(f"{cls.__name__}: {name} is of another enumeration (value = {value!r}; needs "
                                     f"{cls._choices[name].__name__})")
                 value = cls._choices[name](value)
-            cls._require_type(name, value)
+            needs, fits = cls._needs.get(name, ("", None))
+            if fits and not fits(value):
+                raise TypeError(f"{cls.__name__}: {name} is of the wrong type (value = {brief(value)}; needs {needs})")
             object.__setattr__(self, name, value)
-
-    @classmethod
-    def _require_type(cls, name: str, value: Any) -> None:
-        """Refuses a value that is not a number where one is needed, and a float where a count is needed."""
-        needs = cls._kinds.get(name)
-        if needs == "no text":
-            if not isinstance(value, (str, bytes)):
-                return
-            needs = "numbers"
-        is_number = hasattr(value, "__index__") or needs == "a number" and hasattr(value, "__float__")
-        if needs == "a number or an array":
-            parts = value if isinstance(value, (list, tuple)) else [value]
-            of_type = all(any(hasattr(one, name) for name in ("__float__", "__index__", "__array__", "__len__"))
-                          and not isinstance(one, (str, bytes, dict)) for one in parts)
-        else:
-            of_type = is_number and not getattr(value, "shape", ())
-        if needs and (isinstance(value, bool) or not of_type):
-            raise TypeError(f"{cls.__name__}: {name} is of the wrong type (value = {brief(value)}; needs {needs})")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable: use replace({name}=...)")

@@ -90,10 +90,9 @@ def _described(function: Any, module: str) -> Callable[..., Any]:
     name = re.sub(r"\._(core|arrays|simulate)\b", "", f"{module}.{function.__qualname__.lstrip('_')}")
 
     def call(*arguments: Any, **named: Any) -> Any:
-        if any(one is True or one is False for one in (*arguments, *named.values())):
-            wrong = [(key, value) for key, value in _wrong(own, arguments, named) if isinstance(value, bool)]
-            if wrong:  # C++ would take them for numbers
-                raise TypeError(_of_wrong_type(name, own, wrong))
+        for key, value in (*zip(numbers, arguments), *named.items()):
+            if (value is True or value is False) and numbers.get(key):  # C++ would take it for a number
+                raise TypeError(_of_wrong_type(name, own, [(key, value)]))
         try:
             return function(*arguments, **named)
         except TypeError as error:
@@ -105,6 +104,7 @@ def _described(function: Any, module: str) -> Callable[..., Any]:
     documented = [overload[1] for overload in function.__nb_signature__]
     call.__doc__ = documented[0] if len(documented) == 1 else function.__doc__
     own = call.__signature__ = signature(function)  # type: ignore[attr-defined]
+    numbers = {key: not _is_of(True, str(one.annotation)) for key, one in own.parameters.items()}
     return call
 
 
@@ -125,30 +125,20 @@ def _refusal(name: str, function: Any, own: inspect.Signature, arguments: tuple[
             if key not in own.parameters:
                 return f"{name}: no argument '{key}' (needs {', '.join(known)})"
     try:
-        own.bind(*arguments, **named)
+        found = own.bind(*arguments, **named).arguments
     except TypeError as error:
         return f"{name}: {error} (needs {', '.join(known)})"
-    wrong = _wrong(own, arguments, named)
+    found = {key: value for key, value in found.items() if key in known}
+    wrong = [(key, value) for key, value in found.items() if not _is_of(value, str(own.parameters[key].annotation))]
     if wrong:
         return _of_wrong_type(name, own, wrong)
-    found = own.bind(*arguments, **named).arguments
-    kinds = ", ".join(f"{key}: {_kind(value)}" for key, value in found.items() if key in known)
+    kinds = ", ".join(f"{key}: {_kind(value)}" for key, value in found.items())
     return f"{name}: the arguments do not fit together (value = {kinds}; needs {str(own).partition(' ->')[0]})"
 
 
 def _inside(declared: str) -> str:
     """The parameters in a text such as "def f(a: int) -> float"."""
     return declared.partition("(")[2].rpartition(") -> ")[0]
-
-
-def _wrong(own: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The arguments that are of another type than their parameters, as far as the names of types tell."""
-    try:
-        given = own.bind(*arguments, **named).arguments
-    except TypeError:
-        return []
-    return [(key, value) for key, value in given.items() if own.parameters[key].kind not in _SEVERAL
-            and not _is_of(value, str(own.parameters[key].annotation))]
 
 
 def _of_wrong_type(name: str, own: inspect.Signature, wrong: list[tuple[str, Any]]) -> str:

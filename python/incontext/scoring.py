@@ -8,13 +8,13 @@ import numpy
 from . import _arrays, _core
 from ._arrays.scoring import *  # noqa: F403
 from ._core.scoring import *  # noqa: F403
-from ._record import Record
+from ._record import Record, is_number_or_array
 from ._records.scoring import *  # noqa: F403
 from ._records.scoring import KernelNormalization, ScoreNormalization, ScoreScale, Visibility, _HeatSchedule
 
 
 class _Parametrized(Record):
-    _of_any = {"Any": "a number or an array"}
+    _of_any = ("a number or an array", is_number_or_array)
 
 
 class Map(_Parametrized):

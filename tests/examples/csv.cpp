@@ -181,6 +181,7 @@ TEST_CASE("blanks separate a header and its rows, and R's header is one name sho
   CHECK(parse_csv("f.csv", "a b\n1 2\n").notes == Names{"Blanks separate the cells."});
   CHECK(parse_csv("f.csv", "my column\n1\n2\n").column_names == Names{"my column"});
   CHECK(parse_csv("f.csv", "\"my column\"\n1\n2\n").column_names == Names{"my column"});
+  CHECK(csv_refusal("sales\n1 200\n3 400\n") == part("column sales holds no number"));  // thousands, or names of rows
   CHECK(csv_refusal("Sales of a\n1 200\n3 400\n") == part("column Sales of a holds no number"));
   // a first line of numbers names nothing
   for (const char* ragged : {"1 0\n0 1 0\n0 0 1\n", "0.5 0.1\n0.2 0.3 0.4\n0.1 0.2 0.9\n"}) {

@@ -136,7 +136,7 @@ def _():
         assert folder.read("report")
 
 
-@case("OpenMP's variables are read as OpenMP reads them, and the numbers do not depend on them")
+@case("no value of OMP_NUM_THREADS is refused, and none changes a number")
 def _():
     line = "temperature --trials 64"
     expected = rows_of(report(line))
