@@ -10,8 +10,9 @@
 
 /// Tables of separated values: a header line with the column names, then one line per row, with the quoting of RFC 4180
 /// and CRLF or LF. The separator is the semicolon, tab or comma that the header line has; numbers may have a decimal
-/// comma where commas do not separate. Blanks separate where the header line has no other separator, several words, and
-/// the next line as many numbers or words, or one more: then the first column names the rows, as in a file of R's.
+/// comma where commas do not separate. Blanks separate where the header line has no other separator and at least two
+/// words, and the next line as many words or one more, some of them numbers. With one more, the first column names the
+/// rows, as in a file that R writes.
 /// Lines that begin with # are comments, but for rows whose first cell does: those have as many cells as the first line
 /// and no blank after the #.
 namespace incontext::examples {

@@ -90,9 +90,10 @@ def _described(function: Any, module: str) -> Callable[..., Any]:
     name = re.sub(r"\._(core|arrays|simulate)\b", "", f"{module}.{function.__qualname__.lstrip('_')}")
 
     def call(*arguments: Any, **named: Any) -> Any:
-        for key, value in (*zip(numbers, arguments), *named.items()):
-            if (value is True or value is False) and numbers.get(key):  # C++ would take it for a number
-                raise TypeError(_of_wrong_type(name, own, [(key, value)]))
+        if numbers:
+            for key, value in (*zip(own.parameters, arguments), *named.items()):
+                if (value is True or value is False) and key in numbers:  # nanobind would take it for a number
+                    raise TypeError(_of_wrong_type(name, own, [(key, value)]))
         try:
             return function(*arguments, **named)
         except TypeError as error:
@@ -104,7 +105,9 @@ def _described(function: Any, module: str) -> Callable[..., Any]:
     documented = [overload[1] for overload in function.__nb_signature__]
     call.__doc__ = documented[0] if len(documented) == 1 else function.__doc__
     own = call.__signature__ = signature(function)  # type: ignore[attr-defined]
-    numbers = {key: not _is_of(True, str(one.annotation)) for key, one in own.parameters.items()}
+    # of an argument that may be an array, the bindings refuse it
+    numbers = {key for key, one in own.parameters.items()
+               if one.annotation != "numpy.typing.ArrayLike" and not _is_of(True, str(one.annotation))}
     return call
 
 
