@@ -59,8 +59,7 @@ void add_options(CLI::App& app, BaselineOptions& o) {
   head_options(app, "Units");
   add_run_options(app, o.simulation);
   add_no_simulation_option(app, o.simulation);
-  add_output_options(app, o.output);
-  add_partial_option(app, o.output);
+  add_run_output_options(app, o.output);
 }
 
 UnusedOptions complete(const CLI::App& app, BaselineOptions& o) {
@@ -87,17 +86,23 @@ std::string heading_of(std::string name) {
   return name;
 }
 
+/// What the errors are errors of, and their units, for a title.
+std::string in_words(const Settings& settings) {
+  return "d = " + std::to_string(settings.dimension) + ", noise " + short_text(settings.noise_variance, 4) +
+         ", each entry of the task N(0, " + short_text(settings.task_variance, 4) + "), of an input N(0, " +
+         short_text(settings.input_variance, 4) + "); " +
+         (settings.query_noise ? "on a label with its noise" : "on a label without its noise") +
+         (settings.per_dimension ? ", divided by d" : "");
+}
+
 Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves,
                   const std::vector<std::int64_t>& lengths, const Settings& settings) {
   Table table{.name = "curves",
-              .title = settings.pretraining_tasks.empty()
-                           ? "Mean squared errors of what reads a context, exact at this size"
-                           : "Mean squared errors of what reads a context, exact at this size, or means over pools",
+              .title = "Mean squared errors of what reads a context: " + in_words(settings),
               .columns = {{.name = "context_length", .heading = "examples"}},
-              .notes = {"bayes is the floor that no reader of the context can be below; bayes limit is its limit for "
-                        "large sizes.",
-                        "least squares, of least norm, has no mean where examples and dimensions differ by at most "
-                        "one."},
+              .notes = {"Exact at this size. bayes is the floor that no reader of the context can be below; least "
+                        "squares, of least norm, has no mean where examples and dimensions differ by at most one."},
+              .audit_notes = {"bayes limit is that of bayes for large sizes."},
               .key_columns = 1};
   if (!settings.pretraining_tasks.empty()) {
     table.notes.push_back(
@@ -117,6 +122,7 @@ Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves
   }
   for (const auto& curve : curves) {
     table.columns.push_back({.name = curve.name, .heading = heading_of(curve.name), .decimals_as = 1});
+    if (curve.name == "bayes_limit") table.columns.back().in_text = InText::audit;
     if (curve.standard_errors.empty()) continue;
     table.columns.push_back({.name = curve.name + "_standard_error", .heading = "+-", .digits = 2});
   }
@@ -200,7 +206,8 @@ Report report_of(const CLI::App& app, BaselineOptions& o) {
                 .columns = {{.name = "context_length", .heading = "examples"}, {"reader"}},
                 .notes = {"Rows of one length share their draws, so their z are correlated. Least squares is simulated "
                           "from d + 8 examples on, where its errors have four moments."},
-                .key_columns = 2};
+                .key_columns = 2,
+                .audit = true};
     for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
     for (const std::int64_t length : o.lengths) {
       if (length > 0) add_simulated(table, o, length, simulator, judgment, controls);

@@ -57,7 +57,9 @@ Table parameters_table(const SphereTask& task, const std::vector<Chosen>& rules)
 Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<Chosen>& rules,
                     std::vector<ByVotes>& by_votes) {
   Table table = comparison_table(
-      "What they make of a query after " + std::to_string(task.context_length) + " examples, and as contexts grow",
+      "What the rules make of a query after " + std::to_string(task.context_length) +
+          " examples, and as contexts grow: d = " + std::to_string(task.dimension) +
+          ", k = " + std::to_string(task.classes) + " classes",
       {{"rule"},
        {"metric"},
        {.name = "limit", .heading = "n -> inf", .digits = 4, .decimals_as = 2},
@@ -78,7 +80,15 @@ Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<
       add_comparison(table, run, std::move(cells), task, rules[i], metric, simulated.at(i, metric));
     }
   }
-  table.notes = {"loss -log p_y and entropy in nats; sensitivity: Frobenius norm of dp/dx.",
+  std::string parameters;
+  for (const Chosen& one : rules) {
+    parameters += (parameters.empty() ? "Rules: " : "; ") + name_of(one.choice);
+    if (!one.reached) continue;
+    if (one.choice != RuleChoice::linear) parameters += ", kappa = " + in_words(one.classifier.kappa, 4);
+    const bool adapts = one.choice == RuleChoice::adaptive || one.choice == RuleChoice::adaptive_with_query;
+    parameters += (adapts ? ", gain " : ", rate ") + in_words(one.classifier.gain, 4);
+  }
+  table.notes = {parameters + ".", "loss -log p_y and entropy in nats; sensitivity: Frobenius norm of dp/dx.",
                  "n -> inf: the same parameters in ever longer contexts, over " + std::to_string(limit_contexts(task)) +
                      " prototypes and queries."};
   if (task.classes == 2) table.notes.push_back(closed_form_note);
@@ -125,6 +135,7 @@ std::vector<Table> metrics_figure(ClassifyRun& run) {
   Table attention = attention_table(run, by_votes);
   if (!attention.rows.empty()) tables.push_back(std::move(attention));
   tables.push_back(referee_table(run, {task.dimension}));
+  for (Table& table : tables) table.audit = &table != &tables[1];
   return tables;
 }
 

@@ -184,8 +184,7 @@ void add_classify_options(CLI::App& app, ClassifyOptions& o) {
               "FILE", files_of_contexts);
   add_count<std::int64_t>(app, "--contexts-count", o.contexts, "How many contexts to write", 1, 1000000);
   head_options(app, "Data");
-  add_output_options(app, o.output);
-  add_partial_option(app, o.output);
+  add_run_output_options(app, o.output);
 }
 
 UnusedOptions complete(const CLI::App& app, ClassifyOptions& o) {

@@ -122,7 +122,7 @@ std::vector<Table> phase_figure(FadingRun& run) {
       "rows", "Softmax over n normal scores, from even to frozen",
       {{.name = "n"}, {.name = "score_stddev", .heading = "x / x_c", .style = Style::shortest}, {.name = "quantity"}});
   table.columns.push_back({.name = "median", .decimals_as = 1});
-  table.columns.push_back({.name = "largest_share", .heading = "top trial", .digits = 2});
+  table.columns.push_back({.name = "largest_share", .heading = "top trial", .digits = 2, .in_text = InText::audit});
   const std::vector<double> thetas =
       given_or(run, "score_stddevs", run.options.score_stddevs, {0.25, 0.5, 0.75, 1, 1.5});
   for (const std::int64_t n : lengths_or(run, {100, 1000, 10000})) {
@@ -150,7 +150,8 @@ std::vector<Table> phase_figure(FadingRun& run) {
     }
   }
   table.notes = {
-      "x = inverse temperature times standard deviation, x_c = sqrt(2 log n): above it a few scores take all weight."};
+      "x = inverse temperature times standard deviation, x_c = sqrt(2 log n): above it a few scores take all weight.",
+      "Theory and simulation are means over rows; the median is that of the drawn rows."};
   table.draw_notes = {
       "top trial: share of the total that one trial carries. Where it is large, rare rows make the mean, and the "
       "median says what a typical row does.",

@@ -50,8 +50,7 @@ void add_fading_options(CLI::App& app, FadingOptions& o) {
            "N");
   add_run_options(app, o.simulation);
   add_no_simulation_option(app, o.simulation);
-  add_output_options(app, o.output);
-  add_partial_option(app, o.output);
+  add_run_output_options(app, o.output);
 }
 
 namespace {

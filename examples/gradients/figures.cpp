@@ -134,11 +134,12 @@ class Figures {
     std::vector<Column> columns = prefix;
     columns.push_back({.name = "score_stddev", .heading = "x", .digits = 4});
     Table ratios = table(title + setting(), columns,
-                         {{.name = "annealed", .digits = 4},
+                         {{.name = "annealed", .digits = 4, .in_text = InText::audit},
                           {.name = "median", .digits = 4},
-                          {.name = "frozen_median", .heading = "two scores", .digits = 3}});
+                          {.name = "frozen_median", .heading = "two scores", .digits = 3, .in_text = InText::audit}});
     columns.push_back({"gradient"});
     Table norms = table("Mean squared gradients over |g|^2", columns, {});
+    norms.audit = true;
     std::vector<double> score_stddevs;
     for (const Point& point : points) score_stddevs.push_back(point.score_stddev);
     const MeasuredGradients measured = run_.simulator.gradients(GradientMap::softmax, score_stddevs);
@@ -162,8 +163,11 @@ class Figures {
                                          carry));
     }
     ratios.notes.push_back(
-        "Theory and simulation: R, W_K's root mean square over W_V's. Median: of one row's ratio. Annealed: the closed "
-        "form for x^2 << log n. Two scores: the median's, where the two highest scores have all weight.");
+        "Theory and simulation: R, W_K's root mean square over W_V's. Median: of one row's ratio. x: the scores' "
+        "standard deviation over the temperature.");
+    ratios.audit_notes.push_back(
+        "Annealed: the closed form for x^2 << log n. Two scores: the median's, where the two highest scores have all "
+        "weight.");
     ratios.draw_notes.push_back(common_draws_note);
     return {std::move(ratios), std::move(norms)};
   }

@@ -40,8 +40,7 @@ void add_gradient_options(CLI::App& app, GradientOptions& o) {
                           "Dimension of queries and keys; its root is the usual temperature", 1, 1000000);
   head_options(app, "Layer");
   add_simulation_options(app, o.simulation);
-  add_output_options(app, o.output);
-  add_partial_option(app, o.output);
+  add_run_output_options(app, o.output);
 }
 
 UnusedOptions complete(const CLI::App& app, GradientOptions& o) {

@@ -74,8 +74,7 @@ void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o) {
                                   {{"reduced", EstimatorChoice::reduced}, {"literal", EstimatorChoice::literal}}));
   add_simulation_options(app, o.simulation);
   add_no_simulation_option(app, o.simulation);
-  add_output_options(app, o.output);
-  add_partial_option(app, o.output);
+  add_run_output_options(app, o.output);
 }
 
 namespace {

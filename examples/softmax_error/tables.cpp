@@ -42,11 +42,12 @@ Table error_table(std::string title, std::vector<Column> varied, const std::stri
   table.columns.push_back({"attention"});
   table.columns.push_back({.name = parameter, .digits = 5});
   table.columns.push_back(compared[0]);
-  table.columns.push_back({.name = "second_order", .decimals_as = 1, .in_text = InText::where_filled});
+  table.columns.push_back({.name = "second_order", .decimals_as = 1, .in_text = InText::audit});
   table.columns.push_back({.name = "approximate_softmax", .heading = "approx. softmax", .decimals_as = 1});
   table.columns.push_back({.name = "bayes", .decimals_as = 1});
   table.columns.insert(table.columns.end(), compared.begin() + 1, compared.end());
-  table.columns.push_back({.name = "approximate_z", .heading = "z approx.", .style = Style::two_decimals});
+  table.columns.push_back(
+      {.name = "approximate_z", .heading = "z approx.", .style = Style::two_decimals, .in_text = InText::audit});
   return table;
 }
 
@@ -133,16 +134,17 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
 void add_notes(Table& table, const Situation& at) {
   const std::string rejections = rejections_note(table, "Approximate softmax taken for softmax");
   if (const auto lowest = second_order_temperature(at)) {
-    table.notes.push_back("Second order in 1/l: absent up to τ = " + in_words(*lowest) +
-                          ", where its remainder does not fall like 1/l^2, and where its term in 1/l is more than " +
-                          in_words(100 * largest_correction) + "% of the error of endless contexts.");
+    table.audit_notes.push_back(
+        "Second order in 1/l: absent up to τ = " + in_words(*lowest) +
+        ", where its remainder does not fall like 1/l^2, and where its term in 1/l is more than " +
+        in_words(100 * largest_correction) + "% of the error of endless contexts.");
   } else {
-    table.notes.push_back(
+    table.audit_notes.push_back(
         "No second order in 1/l is shown: it is derived only for centered inputs, values that are labels alone, and a "
         "query that is not among the keys.");
   }
   table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
-  if (!rejections.empty()) table.notes.push_back(rejections);
+  if (!rejections.empty()) table.audit_notes.push_back(rejections);
   table.draw_notes.push_back("Rows of one kind of attention and one law share their draws, so their z are correlated.");
 }
 
@@ -151,13 +153,23 @@ std::vector<Table> temperature_tables(Run& run, const std::string& title, const 
                                       const std::vector<std::pair<std::int64_t, Situation>>& situations) {
   Table errors = error_table(title, varied, "temperature");
   Table optima = optimum_table(varied);
+  std::string least;
   for (const auto& [value, at] : situations) {
     const std::vector<Cell> cells = varied.empty() ? std::vector<Cell>{} : std::vector<Cell>{value};
     const Optimum best = optimal_temperature(at);
     add_errors(errors, run, "temperatures", cells, at, softmaxes(run.options, at, best));
     add_optimum(optima, cells, at, best);
+    const double approximate = approximate_optimal_temperature(at);
+    least = "Softmax errs least at τ = " + in_words(best.parameter) + ": " + in_words(best.error) + ". At " +
+            in_words(approximate) + ", where approximate softmax errs least, it errs " +
+            in_words(exact_error(at, Softmax{approximate}).value) + ".";
   }
   add_notes(errors, situations.front().second);
+  if (varied.empty()) {  // one sentence says it
+    optima.audit = true;
+    if (optima.notes.empty()) optima.notes.push_back(least);
+    errors.notes.insert(errors.notes.begin(), optima.notes.front());
+  }
   return {std::move(errors), std::move(optima)};
 }
 
@@ -205,7 +217,7 @@ std::vector<Table> map_tables(Run& run, const std::string& title, const Situatio
   add_errors(errors, run, "SSA", {}, at, averaged);
   add_softmax_control(errors, temperature.error);
   add_notes(errors, at);
-  errors.notes.push_back("SSMax has the second order and the approximation of softmax at 1 / (s log l); SSA has none.");
+  errors.audit_notes.push_back("SSMax has the second order and the approximation of softmax at 1 / (s log l); SSA has none.");
   return {std::move(errors), std::move(optima)};
 }
 

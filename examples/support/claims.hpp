@@ -15,6 +15,9 @@ namespace incontext::examples {
 
 class Claims {
  public:
+  /// The verdict on a negative control that is wrong, as it should be.
+  static constexpr const char* refuted = "refuted, as it should be";
+
   /// Equality up to rounding.
   void equal(const std::string& claim, std::string where, double computed, double theory) {
     judge(claim, Relation::equals, {std::move(where), computed, theory});
@@ -42,7 +45,9 @@ class Claims {
                             {"verdict"}}};
     for (const Claim& one : claims_) {
       table.add_row({one.text, one.cases, one.worst.where, one.worst.computed, sign_of(one.relation), one.worst.theory,
-                     std::string(one.holds() ? "agrees" : "disagrees")});
+                     std::string(!one.holds()                         ? "disagrees"
+                                 : one.relation == Relation::differs ? refuted
+                                                                     : "agrees")});
     }
     return table;
   }

@@ -282,8 +282,8 @@ namespace {
 
 /// The program and its options, but for those that say how and where to run.
 std::string settings_of(const CLI::App& app) {
-  static const std::set<std::string> how{"device", "threads",    "output", "format", "quiet", "replace-by-partial",
-                                         "part",   "checkpoint", "resume", "weights"};
+  static const std::set<std::string> how{"device", "threads", "output",     "format", "quiet",  "replace-by-partial",
+                                         "audit",  "part",    "checkpoint", "resume", "weights"};
   nlohmann::ordered_json settings{{"program", app.get_name()}};
   const nlohmann::ordered_json arguments = arguments_of(app);
   for (const auto& [name, value] : arguments.items()) {

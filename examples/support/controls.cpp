@@ -3,8 +3,10 @@
 #include <incontext/statistics/controls.hpp>
 #include <incontext/statistics/estimate.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "examples/support/judgment.hpp"
@@ -38,15 +40,19 @@ Table control_table(std::string title, std::vector<Column> columns, std::string 
 }  // namespace
 
 Controls::Controls()
-    : table_(control_table(
-          "Negative controls: limits, taken at their word where they do not hold", {{"limit"}, {"n"}, {"at"}},
-          "None holds at this length, and each must be rejected (|z| > 5) where the simulation can tell.")) {}
+    : Controls(control_table(
+                   "Negative controls: limits, taken at their word where they do not hold", {{"limit"}, {"n"}, {"at"}},
+                   "None holds at this length, and each must be rejected (|z| > 5) where the simulation can tell."),
+               2) {}
 
 Controls::Controls(std::vector<Column> keys)
-    : table_(control_table("Negative controls: wrong statements", std::move(keys),
-                           "Each is wrong, and must be rejected (|z| > 5) where the simulation can tell.")) {}
+    : Controls(control_table("Negative controls: wrong statements", std::move(keys),
+                             "Each is wrong, and must be rejected (|z| > 5) where the simulation can tell."),
+               2) {}
 
-Controls::Controls(Table table, std::int64_t fewest_trials) : table_(std::move(table)), fewest_trials_(fewest_trials) {}
+Controls::Controls(Table table, std::int64_t fewest_trials) : table_(std::move(table)), fewest_trials_(fewest_trials) {
+  table_.audit = true;
+}
 
 void Controls::add(std::vector<Cell> keys, double claimed, double exact, const statistics::Estimate& estimate) {
   const auto finite = [](double value) { return std::isfinite(value) ? Cell(value) : Cell(); };
@@ -63,9 +69,26 @@ void Controls::join(Verdict& verdict) const {
   if (empty()) return;
   verdict.details["controls"] = table_.rows.size();
   verdict.details["controls_that_passed"] = failures_;
-  if (failures_ == 0) return;
+  const auto rows_with = [&](ControlOutcome outcome) {
+    std::vector<std::vector<Cell>> rows;
+    std::copy_if(table_.rows.begin(), table_.rows.end(), std::back_inserter(rows), [&](const std::vector<Cell>& row) {
+      const auto* word = std::get_if<std::string>(&row.back());
+      return word != nullptr && *word == word_of(outcome);
+    });
+    return rows;
+  };
+  if (failures_ == 0) {
+    const std::size_t rejected = rows_with(ControlOutcome::rejected).size(), too_near = table_.rows.size() - rejected;
+    if (rejected == 0) return;
+    verdict.text += " Negative controls: " + std::to_string(rejected) + " rejected, as " + (rejected == 1 ? "it" : "they") + " should be";
+    verdict.text += too_near > 0 ? "; " + std::to_string(too_near) + " too near to tell." : ".";
+    return;
+  }
   verdict.agrees = false;
   verdict.text += " DISAGREEMENT: " + std::to_string(failures_) + " of the negative controls not rejected.";
+  for (const std::vector<Cell>& row : rows_with(ControlOutcome::passed)) {
+    verdict.rows.push_back("Wrong, and not rejected: " + row_name(table_, row) + ".");
+  }
 }
 
 std::string rejections_note(const Table& table, const std::string& wrong_theory) {

@@ -41,7 +41,7 @@ class Controls {
 
  private:
   Table table_;
-  std::int64_t fewest_trials_ = 2;
+  std::int64_t fewest_trials_;
   std::int64_t failures_ = 0;
 };
 

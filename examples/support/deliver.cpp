@@ -90,6 +90,7 @@ std::string render(const Report& report, Format format, TextWidth width) {
 }
 
 int deliver(Report report, const OutputOptions& options) {
+  report.audit = options.audit;
   if (!is_first_rank()) return exit_code_of(report);
   wait_for_other_ranks();
   const bool is_kept = !report.run.file || finish_record(report);

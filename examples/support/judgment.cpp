@@ -58,23 +58,6 @@ std::string word(statistics::Verdict verdict) {
   return "not_judged";
 }
 
-/// The name of a row: the words before its comparison, and the numbers with their headings.
-std::string name_of(const Table& table, const std::vector<Cell>& row) {
-  std::string name;
-  const auto join = [&name](const std::string& part) { name += (name.empty() ? "" : ", ") + part; };
-  for (std::size_t j = 0; j < row.size(); ++j) {
-    const Column& column = table.columns[j];
-    if (table.key_columns == 0 ? column.decimals_as != 0 : j == table.key_columns) break;
-    const std::string heading = column.heading.empty() ? column.name : column.heading;
-    if (const auto* text = std::get_if<std::string>(&row[j])) join(*text);
-    if (const auto* count = std::get_if<std::int64_t>(&row[j])) join(heading + " = " + std::to_string(*count));
-    if (const auto* number = std::get_if<double>(&row[j])) {
-      join(heading + " = " + detail::number_text(*number, std::chars_format::general, 5));
-    }
-  }
-  return name;
-}
-
 /// The rows of which one thing is said for one reason.
 struct RowsOfReason {
   std::string what;
@@ -105,7 +88,7 @@ void note_rows_without_simulated_value(Table& table) {
     for (const std::vector<Cell>& row : table.rows) {
       const auto* reason = std::get_if<std::string>(&row[j]);
       if (reason != nullptr && *reason != not_reached)
-        add_row(reasons, "Without a simulated value", *reason, name_of(table, row));
+        add_row(reasons, "Without a simulated value", *reason, row_name(table, row));
     }
   }
   for (const RowsOfReason& one : reasons) table.notes.push_back(line_of(one));
@@ -128,7 +111,7 @@ std::vector<Column> comparison_columns() {
           {.name = "approximate", .decimals_as = 1, .in_text = InText::where_filled},
           {.name = "simulation", .decimals_as = 1},
           {.name = "standard_error", .heading = "± error", .decimals_as = 1},
-          {.name = "z", .style = Style::two_decimals},
+          {.name = "z", .style = Style::two_decimals, .in_text = InText::where_filled},
           {.name = "trials", .in_text = InText::hidden},
           {.name = "values", .in_text = InText::hidden},
           {.name = "tolerance", .in_text = InText::hidden},
@@ -207,9 +190,10 @@ std::vector<Cell> Judgment::shown(std::optional<double> approximate, const Estim
 }
 
 std::string Judgment::note() const {
-  if (whole_.tested == 0) return {};
-  return "Family-wise bound: |z| <= " + fixed(whole_.bound, 2) + " in all of " + std::to_string(whole_.tested) +
-         " comparisons (Holm; false alarms in one run of " + detail::number_text(1 / false_alarm_rate) + ").";
+  const std::string bound = "Family-wise bound: |z| <= " + fixed(whole_.bound, 2) + " in all of " +
+                            std::to_string(whole_.tested) + " comparisons (Holm; false alarms in one run of " +
+                            detail::number_text(1 / false_alarm_rate) + ").";
+  return whole_.coarsest ? bound + " The row that tells least: " + entries_[*whole_.coarsest].row + "." : bound;
 }
 
 Cell Judgment::Entry::cell(Pending::Field field) const {
@@ -227,21 +211,21 @@ void Judgment::settle(std::vector<Table>& tables) {
   for (const Entry& entry : entries_) family.push_back(entry.comparison);
   whole_ = statistics::judge(family, false_alarm_rate);
   for (std::size_t i = 0; i < family.size(); ++i) entries_[i].comparison = std::move(family[i]);
+  Table* last = nullptr;
   for (Table& table : tables) {
     note_rows_without_simulated_value(table);
-    bool has_any = false;
     for (std::vector<Cell>& row : table.rows) {
       for (Cell& cell : row) {
         const Pending* pending = std::get_if<Pending>(&cell);
         if (pending == nullptr) continue;
         Entry& entry = entries_[pending->comparison];
-        if (entry.row.empty()) entry.row = name_of(table, row);
+        if (entry.row.empty()) entry.row = row_name(table, row);
         cell = entry.cell(pending->field);
-        has_any = true;
+        last = &table;
       }
     }
-    if (has_any && !note().empty()) table.notes.push_back(note());
   }
+  if (last != nullptr && whole_.tested > 0) last->audit_notes.push_back(note());
 }
 
 std::string Judgment::headline(std::size_t asked) const {
@@ -259,9 +243,10 @@ std::string Judgment::headline(std::size_t asked) const {
   text += ", largest |z| " + fixed(entries_[*whole_.farthest].comparison.agreement.excess, 2) + ", bound " +
           fixed(whole_.bound, 2);
   if (!whole_.coarsest) return text + ".";
-  return text + "; a deviation of " + statistics::percent_text(whole_.median_resolution) +
-         " would be detected nine times in ten in the median row, of " + statistics::percent_text(worst_resolution()) +
-         " in the worst (" + entries_[*whole_.coarsest].row + ").";
+  const std::string median = statistics::percent_text(whole_.median_resolution);
+  const std::string worst = statistics::percent_text(worst_resolution());
+  return text + "; a deviation of " + median + (worst == median ? "" : ", in the worst row " + worst + ",") +
+         " would be detected nine times in ten.";
 }
 
 double Judgment::worst_resolution() const {
@@ -343,7 +328,7 @@ void judge(Report& report, Judgment& judgment) {
     return;
   }
   for (Table& table : report.tables) {
-    table.notes.insert(table.notes.end(), table.draw_notes.begin(), table.draw_notes.end());
+    table.audit_notes.insert(table.audit_notes.end(), table.draw_notes.begin(), table.draw_notes.end());
   }
   judgment.settle(report.tables);
   report.verdict = judgment.verdict();

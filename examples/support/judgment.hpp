@@ -99,7 +99,7 @@ class Judgment {
   std::size_t size() const;
 
   /// Fills in the verdicts that were pending in the tables, names each row by the words before its comparison, and adds
-  /// the line about the bound if there are comparisons.
+  /// a note for the audit about the bound to the last table that has comparisons.
   void settle(std::vector<Table>& tables);
 
   /// Valid after settle: all agree, some disagree, or not all were judged.

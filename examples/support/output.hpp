@@ -16,6 +16,7 @@ struct OutputOptions {
   Format format = Format::table;
   std::string file = {};  ///< empty or "-": standard output
   bool quiet = false;
+  bool audit = false;               ///< whether text has controls, second opinions and remarks on the draws, too
   bool replace_by_partial = false;  ///< whether a stopped run's report may take the file's place
 
   bool to_standard_output() const { return file.empty() || file == "-"; }

@@ -49,7 +49,8 @@ class ProgressLine {
     clear();
   }
 
-  void show(const std::string& what, std::int64_t done, std::int64_t planned, double seconds) {
+  void show(const std::string& what, std::int64_t done, std::int64_t planned, double seconds,
+            const char* unit = "trials") {
     if (quiet_) return;
     const std::lock_guard one(mutex_);
     if (!runs_) {
@@ -60,6 +61,7 @@ class ProgressLine {
     began_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
     done_ = done;
     planned_ = planned;
+    unit_ = unit;
     say();
   }
 
@@ -123,8 +125,8 @@ class ProgressLine {
       std::fprintf(out_, "%s: nothing is finished after %.0f s\n", what_.c_str(), seconds);
       return;
     }
-    std::fprintf(out_, "%s: %lld trials, which take about %.0f min\n", what_.c_str(),
-                 static_cast<long long>(planned_ - known_), std::max(whole / 60, 1.0));
+    std::fprintf(out_, "%s: %lld %s, which take about %.0f min\n", what_.c_str(),
+                 static_cast<long long>(planned_ - known_), unit_, std::max(whole / 60, 1.0));
   }
 
   bool quiet_, terminal_;
@@ -134,6 +136,7 @@ class ProgressLine {
   std::condition_variable wake_ = {};
   std::thread ticker_ = {};
   std::string what_ = {};
+  const char* unit_ = "trials";
   Clock::time_point began_ = {};
   std::int64_t done_ = 0, planned_ = 0, known_ = 0;  ///< `known_`: done at the first report
   double known_seconds_ = 0;                         ///< of the first report

@@ -120,16 +120,19 @@ struct CellToCsv {
   std::string operator()(const Pending&) const { return ""; }
 };
 
-/// The table for the text report: without the columns that are only for CSV and JSON, or empty.
-Table shown_part(const Table& table) {
+/// The table for the text report: without what is for CSV and JSON alone, or for the audit, and without empty columns.
+Table shown_part(const Table& table, bool audit) {
   Table part{.title = table.title, .columns = {}, .rows = {}, .notes = table.notes};
+  if (audit) part.notes.insert(part.notes.end(), table.audit_notes.begin(), table.audit_notes.end());
   part.rows.resize(table.rows.size());
   for (std::size_t j = 0; j < table.columns.size(); ++j) {
     const InText in_text = table.columns[j].in_text;
     const bool filled = std::any_of(table.rows.begin(), table.rows.end(), [j](const std::vector<Cell>& row) {
       return !std::holds_alternative<std::monostate>(row[j]);
     });
-    if (in_text == InText::hidden || (in_text == InText::where_filled && !filled)) continue;
+    const bool wanted = in_text == InText::shown || (filled && in_text == InText::where_filled) ||
+                        (filled && audit && in_text == InText::audit);
+    if (!wanted) continue;
     part.columns.push_back(table.columns[j]);
     for (std::size_t i = 0; i < table.rows.size(); ++i) part.rows[i].push_back(table.rows[i][j]);
   }
@@ -175,8 +178,8 @@ std::vector<std::vector<std::size_t>> blocks_of(const Table& table, const std::v
 
 }  // namespace
 
-std::string render_table(const Table& whole, TextWidth most) {
-  const Table table = shown_part(whole);
+std::string render_table(const Table& whole, TextWidth most, bool audit) {
+  const Table table = shown_part(whole, audit);
   const std::size_t columns = table.columns.size();
   std::map<int, int> group_decimals;
   std::vector<int> decimals(columns);
@@ -337,7 +340,9 @@ std::string wrapped_help(std::string_view help, std::size_t description, std::si
 
 std::string render_text(const Report& report, TextWidth width) {
   std::string text;
-  for (const Table& table : report.tables) text += render_table(table, width) + '\n';
+  for (const Table& table : report.tables) {
+    if (report.audit || !table.audit) text += render_table(table, width, report.audit) + '\n';
+  }
   return text + render_verdict(report, width);
 }
 
@@ -448,8 +453,10 @@ std::string render_json(const Report& report) {
       }
       rows.push_back(std::move(object));
     }
+    std::vector<std::string> notes = table.notes;
+    notes.insert(notes.end(), table.audit_notes.begin(), table.audit_notes.end());
     document["tables"].push_back(
-        {{"name", names[i]}, {"title", table.title}, {"columns", columns}, {"rows", rows}, {"notes", table.notes}});
+        {{"name", names[i]}, {"title", table.title}, {"columns", columns}, {"rows", rows}, {"notes", notes}});
   }
   document["exit_code"] = exit_code_of(report);
   document["verdict"] = nullptr;

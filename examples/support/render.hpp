@@ -48,12 +48,13 @@ nlohmann::ordered_json json_number(double value);
 /// or comma.
 std::vector<std::string> table_names(const std::vector<Table>& tables);
 
-std::string render_table(const Table& table, TextWidth width = {});
+std::string render_table(const Table& table, TextWidth width = {}, bool audit = true);
 
 /// The text of --help with its long lines broken: of an option's description, which begins at column `description`, and
 /// of paragraphs. Indented lines, which are commands to copy, stay whole.
 std::string wrapped_help(std::string_view help, std::size_t description, std::size_t width);
 
+/// Without what is for the audit, unless the report asks for it.
 std::string render_text(const Report& report, TextWidth width = {});
 
 /// The lines at the end of the text, which concern the whole report.

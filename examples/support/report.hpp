@@ -29,6 +29,7 @@ struct Report {
   std::vector<Table> tables = {};
   std::optional<Verdict> verdict = {};  ///< absent if there is nothing to judge
   RunSummary run = {};
+  bool audit = false;  ///< whether the text has what is for the audit
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 

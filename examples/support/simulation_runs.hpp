@@ -65,37 +65,56 @@ class SimulationRuns {
   template <class Function>
   auto run(const std::string& what, std::size_t size, const Function& simulation) {
     std::invoke_result_t<const Function&, const simulate::Options&> result;
-    if (none()) {
-      of(result).estimates.resize(size);
-      return result;
-    }
-    if (stopped()) {
-      stopped_ = true;
-      summary_.complete = false;
+    if (none() || stopped()) {
       of(result).estimates.resize(size);
       return result;
     }
     if (summary_.file) summary_.file->record().name_next(what);
     if (process_ != nullptr) process_->record->name_next(what);
-    simulate::Options at = options_;
-    at.seed = options_.seed + next_stream_++ * 0x9E3779B97F4A7C15ULL;
-    at.progress = [&](const simulate::Progress& p) {
-      if (!interrupt_) interrupt_.emplace();
-      progress_.show(what, p.done, p.planned, p.seconds);
-    };
+    const simulate::Options at = next_options(what, "trials");
     if (gpus_.empty()) {
       result = simulation(at);
     } else {
       result = simulate::run_on_devices(gpus_, at, simulation, summary_.file ? &summary_.file->record() : nullptr);
     }
-    progress_.clear();
-    *summary_.trials += of(result).trials;
-    if (of(result).interrupted) summary_.complete = false;
-    stopped_ = of(result).interrupted || simulate::InterruptGuard::requested();
+    finish(of(result).trials, of(result).interrupted);
     return result;
   }
 
+  /// What a training has done: the contexts or sequences that it drew, and whether a stop request cut it short.
+  struct Training {
+    std::int64_t drawn = 0;
+    bool interrupted = false;
+  };
+
+  /// Runs `training`, which takes simulate::Options, tells their progress its steps, and returns what it has done;
+  /// nothing after a stop request. The progress line shows `what` meanwhile.
+  template <class Function>
+  void train(const std::string& what, const Function& training) {
+    if (none() || stopped()) return;
+    const Training done = training(next_options(what, "steps"));
+    finish(done.drawn, done.interrupted);
+  }
+
  private:
+  /// The options of the next run, with a stream of its own.
+  simulate::Options next_options(const std::string& what, const char* unit) {
+    simulate::Options at = options_;
+    at.seed = options_.seed + next_stream_++ * 0x9E3779B97F4A7C15ULL;
+    at.progress = [this, what, unit](const simulate::Progress& p) {
+      if (!interrupt_) interrupt_.emplace();
+      progress_.show(what, p.done, p.planned, p.seconds, unit);
+    };
+    return at;
+  }
+
+  void finish(std::int64_t trials, bool interrupted) {
+    progress_.clear();
+    *summary_.trials += trials;
+    if (interrupted) summary_.complete = false;
+    stopped_ = interrupted || simulate::InterruptGuard::requested();
+  }
+
   static simulate::Simulation& of(simulate::Simulation& result) { return result; }
   template <class Other>
   static simulate::Simulation& of(std::pair<simulate::Simulation, Other>& result) {

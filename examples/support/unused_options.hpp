@@ -32,8 +32,8 @@ class UnusedOptions {
   std::vector<std::string> names_;
 };
 
-/// Adds the output options of subcommands whose runs can be stopped.
-void add_partial_option(CLI::App& app, OutputOptions& output);
+/// Adds the output options of subcommands that simulate.
+void add_run_output_options(CLI::App& app, OutputOptions& output);
 
 /// The options of a simulation that have no effect because of its other options. The number of threads has an effect on
 /// every device where the theory is computed by threads, too.

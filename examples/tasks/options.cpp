@@ -16,8 +16,7 @@ void add_task_options(CLI::App& app, TaskOptions& o) {
                           1, 54999);
   head_options(app, "Figures");
   add_run_options(app, o.simulation);
-  add_output_options(app, o.output);
-  add_partial_option(app, o.output);
+  add_run_output_options(app, o.output);
 }
 
 UnusedOptions complete(const CLI::App& app, TaskOptions& o) {

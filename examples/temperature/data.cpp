@@ -130,8 +130,10 @@ Table data_table(std::string title, const std::string& judged, Column other, con
   for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
   table.columns[2].heading = judged;
   other.decimals_as = 1;
+  other.in_text = InText::audit;
   table.columns.insert(table.columns.begin() + 3, std::move(other));
-  table.columns.push_back({.name = other_z, .heading = z_heading, .style = Style::two_decimals});
+  table.columns.push_back(
+      {.name = other_z, .heading = z_heading, .style = Style::two_decimals, .in_text = InText::audit});
   return table;
 }
 
@@ -291,9 +293,13 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   }
   table.notes.push_back(pretraining_note(o, 1, o.law.noise_variance));
   table.notes.push_back(gain_note(theory_in_words(theory) + " for these rows", theory));
-  if (!theory.exact) table.notes.push_back(too_many_note);
+  if (!theory.exact) {
+    show_theory_beside(table);
+    table.notes.push_back(too_many_note);
+  }
   table.notes.push_back("Gaussian inputs of the same mean and covariance would have τ* = " +
-                        in_words(gaussian_optimum) + "; z Gaussian says how far that theory is off here (not judged).");
+                        in_words(gaussian_optimum) + ".");
+  table.audit_notes.push_back("z Gaussian says how far the theory of such inputs is off here (not judged).");
   table.draw_notes.push_back(common_draws_note);
   return {std::move(table)};
 }
@@ -381,13 +387,16 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   warn_of_means(table, law);
   table.notes.push_back(pretraining_note(o, explained, noise));
   table.notes.push_back(gain_note(theory_in_words(theory) + " for these rows and labels", theory));
-  if (!theory.exact) table.notes.push_back(too_many_note);
+  if (!theory.exact) {
+    show_theory_beside(table);
+    table.notes.push_back(too_many_note);
+  }
   if (theory.exact) {
     double off = 0;
     for (const double temperature : values_of(named)) {
       off = std::max(off, std::abs(theory.beside(temperature) / theory.exact(temperature).value - 1));
     }
-    table.notes.push_back(
+    table.audit_notes.push_back(
         "The least-squares theory takes the residuals for noise independent of the inputs. That does not hold exactly: "
         "it is off by up to " +
         percent(off) + " here" +

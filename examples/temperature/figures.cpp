@@ -172,7 +172,8 @@ class Figures {
 
   void add_notes(Table& table, BayesRidge ridge) const {
     if (ridge == BayesRidge::shown) table.notes.push_back(bayes_note);
-    if (const std::string note = rejections_note(table, options_.reading); !note.empty()) table.notes.push_back(note);
+    const std::string rejections = rejections_note(table, options_.reading);
+    if (!rejections.empty()) table.audit_notes.push_back(rejections);
     table.draw_notes.push_back(common_draws_note);
     if (options_.reading.estimator == simulate::Estimator::sufficient_statistics) {
       table.draw_notes.push_back(estimator_note);

@@ -103,8 +103,7 @@ void add_temperature_options(CLI::App& app, TemperatureOptions& o) {
   head_options(app, "Real data");
   add_simulation_options(app, o.simulation);
   add_no_simulation_option(app, o.simulation);
-  add_output_options(app, o.output);
-  add_partial_option(app, o.output);
+  add_run_output_options(app, o.output);
 }
 
 namespace {
@@ -176,7 +175,7 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
     unused.add("--scores", regression_law_names());
     unused.add("--scores", {"--temperatures", "--query", "--offset", "--scoring", "--estimator", "--dimension",
                             "--context-length", "--trials", "--relative-error", "--seed", "--device", "--threads",
-                            "--checkpoint", "--resume", "--part", "--replace-by-partial", "--no-simulation"});
+                            "--checkpoint", "--resume", "--part", "--replace-by-partial", "--no-simulation", "--audit"});
     if (o.self_column && !o.self_scores.empty()) throw InputError("--self-column and --self-scores exclude each other");
     if (o.self_column) unused.add("--self-column", {"--causal"});
     if (!o.self_scores.empty()) unused.add("--self-scores", {"--causal"});

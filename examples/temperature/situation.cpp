@@ -179,13 +179,19 @@ Table comparison_table(std::string title, std::vector<Column> prefix, const Read
   compared.insert(compared.begin() + 1, {.name = softmax ? "approximate_softmax" : "leading_order",
                                          .heading = softmax ? "approx. softmax" : "leading order",
                                          .decimals_as = 1,
-                                         .in_text = InText::where_filled});
+                                         .in_text = InText::audit});
   compared.push_back({.name = softmax ? "approximate_softmax_z" : "leading_order_z",
                       .heading = softmax ? "z approx." : "z leading",
                       .style = Style::two_decimals,
-                      .in_text = InText::where_filled});
+                      .in_text = InText::audit});
   for (Column& column : compared) table.columns.push_back(std::move(column));
   return table;
+}
+
+void show_theory_beside(Table& table) {
+  for (Column& column : table.columns) {
+    if (column.in_text == InText::audit && column.decimals_as != 0) column.in_text = InText::where_filled;
+  }
 }
 
 void add_row(Table& table, std::vector<Cell> prefix, std::vector<Cell> comparison) {

@@ -378,6 +378,7 @@ std::vector<Table> affine_tables(SequenceParts& parts) {
     if (runs.model.input_stddev == 1) claim_bounds(parts.claims, tests, runs);
   }
   tables.push_back(bound_table(parts, tests, all));
+  for (Table& table : tables) table.audit = &table != &tables[1];
   return tables;
 }
 

@@ -164,8 +164,7 @@ void add_options(CLI::App& app, NeedleOptions& o) {
   head_options(app, "Training");
   add_device_options(app, o.simulation);
   add_record_options(app, o.simulation, false);
-  add_output_options(app, o.output);
-  add_partial_option(app, o.output);
+  add_run_output_options(app, o.output);
 }
 
 std::vector<Table> needle_tables(NeedleParts& parts) {

@@ -244,6 +244,7 @@ std::vector<Table> quantifier_tables(SequenceParts& parts) {
       add_contrasts(contrasts, trained, runs, *softmax);
     }
   }
+  constants.audit = contrasts.audit = true;
   std::vector<Table> tables;
   for (Table* one : {&constants, &shares, &contrasts}) {
     if (!one->rows.empty()) tables.push_back(std::move(*one));

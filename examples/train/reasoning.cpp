@@ -229,6 +229,7 @@ std::vector<Table> eureka_tables(ReasoningParts& parts) {
   std::vector<Table> tables;
   const double plateau = training::reasoning_task(largest_value).plateau_cross_entropy;
   tables.push_back(plateau_table(parts));
+  tables.back().audit = true;
   tables.push_back(eureka_table(parts.options, all_runs(parts, plateau)));
   return tables;
 }
@@ -299,8 +300,7 @@ void add_options(CLI::App& app, ReasoningOptions& o) {
   head_options(app, "Training");
   add_device_options(app, o.simulation);
   add_record_options(app, o.simulation, false);
-  add_output_options(app, o.output);
-  add_partial_option(app, o.output);
+  add_run_output_options(app, o.output);
 }
 
 void complete(const CLI::App&, ReasoningOptions& o, UnusedOptions& unused) {

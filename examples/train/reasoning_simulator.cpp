@@ -71,8 +71,8 @@ std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std:
                                                                       double enough) {
   std::vector<training::ReasoningMeasurement> course;
   SimulationRuns& runs = state_->runs;
-  runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
-    return with_map(run, [&](const auto& map_of_step) -> simulate::Simulation {
+  runs.train(what, [&](const simulate::Options& options) {
+    return with_map(run, [&](const auto& map_of_step) {
       using Map = decltype(map_of_step(std::int64_t{0}));
       const ReasoningTraining<Map> model(
           shape_of(run), typename ReasoningTraining<Map>::MapOfStep(map_of_step),
@@ -109,10 +109,9 @@ std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std:
         if (!is_done && !kept.advance(trainer, std::min(run.steps, (at / run.every + 1) * run.every))) break;
       }
       if (is_done && !kept.is_complete()) kept.end();
-      simulate::Simulation done;
-      done.interrupted = !is_done;
+      SimulationRuns::Training done{.interrupted = !is_done};
       const auto examples = run.batch == 0 ? std::ssize(model.trained()) : run.batch;
-      done.trials = kept.steps() * examples;
+      done.drawn = kept.steps() * examples;
       return done;
     });
   });

@@ -155,10 +155,10 @@ struct SequenceSimulator::State {
   TrainedSequence train(const std::string& what, const SequenceRun& run, const Stream& stream, int features,
                         int outputs, std::int64_t sequences, std::vector<Answers>& answers, const Test& test) {
     TrainedSequence result;
-    runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+    runs.train(what, [&](const simulate::Options& options) {
       KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
-      simulate::Simulation all;
-      all.trials = run.steps * run.batch + sequences * std::ssize(answers);
+      SimulationRuns::Training all;
+      all.drawn = run.steps * run.batch + sequences * std::ssize(answers);
       if (kept.is_complete()) {
         const auto ends = kept.template results<SequenceEnd<Answers>>();
         if (ends.size() != 1 || ends.front().answers.size() != answers.size()) {
@@ -194,7 +194,7 @@ struct SequenceSimulator::State {
       is_cut = is_cut || !trained.result.reached;
       result = trained.result;
       if (is_cut) {
-        all.trials = kept.steps() * run.batch;
+        all.drawn = kept.steps() * run.batch;
         all.interrupted = true;
         return all;
       }
@@ -316,7 +316,7 @@ TrainedSequence SequenceSimulator::quantifier(const std::string& what, const Seq
 double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) {
   double learned = std::numeric_limits<double>::quiet_NaN();
   SimulationRuns& runs = state_->runs;
-  runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+  runs.train(what, [&](const simulate::Options& options) {
     const NeedleTraining training(
         run.lengths, run.by_log_length ? NeedleRule::log_length : NeedleRule::constant,
         {.seed = run.seed,
@@ -333,7 +333,7 @@ double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) 
     KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
     kept.resume(trainer);
     const auto ends = kept.template results<NeedleEnd>();
-    simulate::Simulation all;
+    SimulationRuns::Training all;
     all.interrupted = ends.empty() && !kept.advance(trainer, run.steps);
     if (!ends.empty()) {
       learned = ends.front().learned;
@@ -342,7 +342,7 @@ double SequenceSimulator::needle(const std::string& what, const NeedleRun& run) 
       kept.add(NeedleEnd{learned});
       kept.end();
     }
-    all.trials = kept.steps() * run.batch * std::ssize(run.lengths);
+    all.drawn = kept.steps() * run.batch * std::ssize(run.lengths);
     return all;
   });
   return learned;

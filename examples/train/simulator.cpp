@@ -66,7 +66,7 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
                                              const std::vector<std::int64_t>& steps) {
   std::vector<TrainedContext> reached;
   SimulationRuns& runs = state_->runs;
-  runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+  runs.train(what, [&](const simulate::Options& options) {
     const double scale = scale_of(run);
     const ContextTraining<TrainedMap> layer(
         ContextLayer{.task = run.task, .scale = scale, .query = run.query, .parameters = parameters_of(run.weights)},
@@ -96,7 +96,7 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
     // A shorter training that is resumed has results at other steps, too.
     std::erase_if(reached,
                   [&](const auto& at) { return std::find(steps.begin(), steps.end(), at.step) == steps.end(); });
-    simulate::Simulation done;
+    SimulationRuns::Training done;
     for (const std::int64_t next : steps) {
       if (kept.is_complete() || next <= known || next < trainer.steps()) continue;
       if (!kept.advance(trainer, next)) break;
@@ -106,7 +106,7 @@ std::vector<TrainedContext> Simulator::train(const std::string& what, const Cont
     }
     done.interrupted = reached.empty() || reached.back().step < steps.back();
     if (!done.interrupted) kept.end();
-    done.trials = kept.steps() * run.batch;
+    done.drawn = kept.steps() * run.batch;
     return done;
   });
   return reached;

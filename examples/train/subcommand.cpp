@@ -1,5 +1,6 @@
 // incontext train: trains attention from scratch, and shows what it becomes beside what the theory says it is.
 
+#include <cstdio>
 #include <memory>
 
 #include "examples/incontext/subcommand.hpp"
@@ -20,11 +21,13 @@ void state_used(const TaskOptions&, nlohmann::ordered_json&) {}
 template <class Parts>
 void write_more(const Parts&) {}
 
-/// A task: its options, the simulator that trains it, the columns that name its controls, and its tables.
+/// A task: its options, the simulator that trains it, the columns that name its controls, its tables, and how long its
+/// default takes, if that is more than half a minute on two cores.
 template <class Options, class Simulator, class Parts = TaskParts<Options, Simulator>>
 Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<Column> keys,
-                std::vector<Table> (*tables)(Parts&)) {
+                std::vector<Table> (*tables)(Parts&), const std::string& takes = {}) {
   const auto options = std::make_shared<Options>();
+  if (!takes.empty()) text.description += "\nWithout options it takes about " + takes + " on two cores.";
   text.description += "\nA negative control that the run could have rejected and did not is a disagreement.\n" +
                       std::string(exit_codes_help);
   text.add_options = [=](CLI::App& app) { add(app, *options); };
@@ -35,6 +38,9 @@ Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<C
     complete_counts(app, o);
     complete(app, o, unused);
     Report report = report_on(app, unused);
+    if (!takes.empty() && report.command == report.program) {
+      std::fprintf(stderr, "%s: about %s on two cores\n", report.program.c_str(), takes.c_str());
+    }
     state_counts(o, report.arguments);
     state_used(o, report.arguments);
     Judgment judgment;
@@ -45,7 +51,10 @@ Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<C
     Parts parts{common};
     report.tables = tables(parts);
     report.run = simulator.summary();
-    if (!claims.empty()) report.tables.push_back(claims.table());
+    if (!claims.empty()) {
+      report.tables.push_back(claims.table());
+      report.tables.back().audit = true;
+    }
     if (!controls.empty()) report.tables.push_back(controls.table());
     judge(report, judgment);
     if (report.verdict) controls.join(*report.verdict);
@@ -82,7 +91,7 @@ Subcommand classification() {
                  "  incontext train classification --figure 7 --dimensions 3 --context-lengths 25,100 --seeds 5\n"
                  "  incontext train classification --figure 17 --class-counts 2 --context-lengths 20\n"
                  "  incontext train classification --figure curves --map linear --checkpoint state --weights layer\n"},
-      add_options, {{"rule"}, {"layer"}}, classification_tables);
+      add_options, {{"rule"}, {"layer"}}, classification_tables, "40 s");
 }
 
 Subcommand regression() {
@@ -114,7 +123,7 @@ Subcommand reasoning() {
        .footer = "\nExamples:\n"
                  "  incontext train reasoning\n"
                  "  incontext train reasoning --methods softmax,normsoftmax --rates 1e-3,3e-3 --seeds 5\n"},
-      add_options, at_place, reasoning_tables);
+      add_options, at_place, reasoning_tables, "40 s");
 }
 
 Subcommand affine() {

@@ -33,7 +33,7 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
                                                        const RegressionRun& run,
                                                        const std::vector<std::int64_t>& steps) {
   std::vector<TrainedRegression> reached;
-  runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+  runs.train(what, [&](const simulate::Options& options) {
     const incontext::training::RegressionTraining<TrainedMap> layer(
         {run.task, run.context_length, run.parameters, run.fixed}, TrainedMap{run.map},
         {.batch = run.batch,
@@ -46,14 +46,14 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
     KeptTraining kept(runs.summary().file.get(), what, options, steps.back());
     kept.resume(trainer);
     reached = kept.results<TrainedRegression>();
-    simulate::Simulation done;
+    SimulationRuns::Training done;
     for (std::size_t i = reached.size(); i < steps.size() && kept.advance(trainer, steps[i]); ++i) {
       reached.push_back({steps[i], trainer.parameters()});
       kept.add(reached.back());
     }
     done.interrupted = reached.size() < steps.size();
     if (!done.interrupted) kept.end();
-    done.trials = kept.steps() * run.batch;
+    done.drawn = kept.steps() * run.batch;
     return done;
   });
   return reached;

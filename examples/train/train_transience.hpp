@@ -56,7 +56,7 @@ inline ContextScore score_of(const TransienceTraining& model, const std::vector<
 inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const std::string& what,
                                                      const TransienceRun& run) {
   std::vector<TransiencePoint> course;
-  runs.run(what, 0, [&](const simulate::Options& options) -> simulate::Simulation {
+  runs.train(what, [&](const simulate::Options& options) {
     using incontext::training::sphere_sequences;
     const simulate::SphereTask& task = run.task;
     const int width = static_cast<int>(task.dimension + task.classes);
@@ -89,7 +89,7 @@ inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const
     KeptTraining kept(runs.summary().file.get(), what, options, run.steps);
     kept.resume(trainer);
     course = kept.template results<TransiencePoint>();
-    simulate::Simulation done;
+    SimulationRuns::Training done;
     for (std::int64_t i = std::ssize(course) + 1; i <= run.measurements; ++i) {
       const std::int64_t next = run.steps * i / run.measurements;
       if (!kept.advance(trainer, next)) break;
@@ -103,7 +103,7 @@ inline std::vector<TransiencePoint> train_transience(SimulationRuns& runs, const
     }
     done.interrupted = std::ssize(course) < run.measurements;
     if (!done.interrupted) kept.end();
-    done.trials = kept.steps() * run.batch;
+    done.drawn = kept.steps() * run.batch;
     return done;
   });
   return course;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "examples/support/claims.hpp"
 #include "examples/support/text.hpp"
 #include "incontext/core/contracts.hpp"
 
@@ -65,7 +66,7 @@ void read_comparison(Row& row, const json& cells) {
   if (std::isfinite(bayes)) row.bayes = bayes;
   row.relation = text_in(cells, "relation");
   const std::string verdict = text_in(cells, "verdict"), outcome = text_in(cells, "outcome");
-  row.holds = verdict == "agrees";
+  row.holds = verdict == "agrees" || verdict == Claims::refuted;
   row.passed = outcome == "NOT REJECTED";
   row.cannot_tell = outcome == "cannot tell";
   if (row.kind == RowKind::judged && verdict == "not_judged") row.unjudged = text_in(cells, "reason");

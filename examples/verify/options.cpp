@@ -81,15 +81,16 @@ void add_verify_options(CLI::App& app, VerifyOptions& o) {
   show_no_default(
       add_count<std::int64_t>(app, "--jobs", o.jobs, "Programs that run at a time; default: one per core", 1, 1024));
   head_options(app, "Run");
-  add_output_options(app, o.output);
+  add_run_output_options(app, o.output);
   show_no_default(add_written(app, "--page", o.page, "Write the report as one HTML page, with a plot per claim",
                               "FILE.html", with_partial));
-  add_partial_option(app, o.output);
+  head_options(app, "Output");
 }
 
 UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
   UnusedOptions unused(app);
-  if (o.list) unused.add("--list", {"--seed", "--jobs", "--page"});
+  if (o.list) unused.add("--list", {"--seed", "--jobs", "--page", "--audit"});
+  if (o.output.format != Format::table) unused.add("--format csv or json", {"--audit"});
   o.registry = registry_of(o);
   for (const std::string& id : o.claims) require_claim(o.registry, id);
   for (const std::string& word : o.papers) require_paper(o.registry, word);

@@ -29,7 +29,7 @@ int run_ledger(VerifyOptions& o, Report report) {
     const bool replaces = ledger.complete || o.output.replace_by_partial;
     write_file(replaces ? o.page : partial_file(o.page), page_of(report, o.registry), "--page");
   }
-  if (o.output.format == Format::table) report.tables.resize(1);  // the text has a line per claim
+  for (Table& table : report.tables) table.audit = &table != &report.tables.front();  // the first has a line per claim
   return deliver(std::move(report), o.output);
 }
 

@@ -156,14 +156,13 @@ TEST_CASE("a mean of two to four values is not judged: Student's bound would agr
   CHECK(of_values(50, 5).agrees == false);
 }
 
-TEST_CASE("the verdict names the row of the worst resolution, and states the median resolution", "[judgment]") {
+TEST_CASE("the verdict states the median resolution and the worst, and a note for the audit names its row", "[judgment]") {
   std::vector<Estimate> rows(5, off_by(0));
   rows[2].standard_error = 0.2;
   const Verdict verdict = verdict_of(rows);
   CHECK(verdict.details["worst_row"] == "row = 3");
   CHECK(verdict.details["worst_resolution"].get<double>() > 19 * verdict.details["median_resolution"].get<double>());
-  CHECK(verdict.text == part("a deviation of 5% would be detected nine times in ten in the median row, of 100% in "
-                             "the worst (row = 3)"));
+  CHECK(verdict.text == part("a deviation of 5%, in the worst row 100%, would be detected nine times in ten"));
 }
 
 TEST_CASE("a comparison that is not finite is not judged, and the family does not agree", "[judgment]") {
@@ -226,7 +225,7 @@ TEST_CASE("cells of a comparison that was judged, that was not judged with its r
   CHECK(word(table, 5, "reason") == "not reached: the run was stopped early");
   CHECK(absent(table, 5, "verdict"));
   CHECK(std::get<std::int64_t>(cell(table, 6, "trials")) == 4096);
-  CHECK(table.notes.back() == part("in all of 3 comparisons"));  // the unresolved one is tested, too
+  CHECK(table.audit_notes.back() == part("in all of 3 comparisons"));  // the unresolved one is tested, too
   CHECK(judgment.verdict().details["judged"] == 2);
   CHECK(judgment.verdict().details["not_judged"] == 3);
 }
@@ -237,7 +236,9 @@ TEST_CASE("rows that a table leaves without a simulated value are in its notes, 
   long_row.back() = other.back() = "longer than can be drawn";
   std::vector<Table> tables{table_of({judgment.judged(1, off_by(1)), std::move(long_row), Judgment::shown({}, {})})};
   judgment.settle(tables);
-  REQUIRE(tables[0].notes.size() == 2);
+  REQUIRE(tables[0].notes.size() == 1);
+  REQUIRE(tables[0].audit_notes.size() == 1);
+  CHECK(tables[0].audit_notes[0] == part("The row that tells least: row = 1"));
   CHECK(tables[0].notes[0] == "Without a simulated value: row = 2: longer than can be drawn.");
   std::vector<Table> two{table_of({std::vector<Cell>(other), std::move(other)})};
   Judgment().settle(two);
@@ -252,8 +253,8 @@ TEST_CASE("what is said of draws is said where something was drawn", "[judgment]
     report.tables = {table_of({judgment.judged(1, off_by(1))})};
     report.tables[0].draw_notes = {"Rows share their draws."};
     judge(report, judgment);
-    CHECK(std::count(report.tables[0].notes.begin(), report.tables[0].notes.end(), "Rows share their draws.") ==
-          (simulated ? 1 : 0));
+    const std::vector<std::string>& notes = report.tables[0].audit_notes;
+    CHECK(std::count(notes.begin(), notes.end(), "Rows share their draws.") == (simulated ? 1 : 0));
   }
 }
 

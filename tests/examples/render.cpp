@@ -147,6 +147,27 @@ TEST_CASE("the JSON report has the record of its run", "[render]") {
   CHECK(nlohmann::json::parse(render_json(report))["verdict"].is_null());
 }
 
+TEST_CASE("what is for the audit is in CSV and JSON, and in text where the report asks for it", "[render]") {
+  Report report = small_report();
+  report.tables[0].columns[2].in_text = InText::audit;
+  report.tables[0].audit_notes = {"a remark on the draws"};
+  report.tables.push_back({.title = "Controls", .columns = {{"statement"}}, .rows = {{"wrong"}}, .audit = true});
+  const std::string answer = render_text(report);
+  CHECK(answer == part("a note"));
+  for (const char* words : {"± error", "a remark on the draws", "Controls"}) {
+    CAPTURE(words);
+    CHECK_FALSE(answer == part(words));
+    report.audit = true;
+    CHECK(render_text(report) == part(words));
+    report.audit = false;
+  }
+  CHECK(render_csv(report) == part("controls,,,,,wrong,"));
+  const auto json = nlohmann::json::parse(render_json(report));
+  CHECK(json["tables"][0]["rows"][0]["standard_error"] == 0.0004);
+  CHECK(json["tables"][0]["notes"] == nlohmann::json{"a note", "a remark on the draws"});
+  CHECK(json["tables"][1]["rows"][0]["statement"] == "wrong");
+}
+
 TEST_CASE("the text table leaves out columns for CSV and JSON only, and columns without a cell", "[render]") {
   Table table{.title = "t",
               .columns = {{"name"},

@@ -41,7 +41,7 @@ def _():
                         ("gradients", "--trials 64 --dimension 4"), ("fading", "--trials 1500 --lengths 20"),
                         ("classify --rule linear --rate 7", "--trials 64"), ("baselines", "--trials 64 --context-lengths 5"),
                         ("temperature --device openmp", "--trials 64 --dimension 2")):
-        try_options(mode, small, ["--seed 2", "--threads 3", "--replace-by-partial"])
+        try_options(mode, small, ["--seed 2", "--threads 3", "--replace-by-partial", "--audit"])
 
 
 @case("incontext temperature: every option counts or is refused, in every mode")

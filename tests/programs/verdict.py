@@ -2,8 +2,9 @@
 do not."""
 import json
 import random
+import re
 
-from program import DIABETES, Folder, case, near, npy, report, row, run
+from program import DIABETES, Folder, case, near, npy, report, row, run, subcommands
 
 
 def temperature(line, code=0):
@@ -19,10 +20,9 @@ def _():
         assert found["verdict"]["agrees"] is True
         assert found["arguments"]["figure"] == figure
         judged = 0
-        for table in found["tables"]:
-            if "Negative controls" in table["title"]:
-                continue
-            assert "Family-wise bound" in table["notes"][-1]
+        tables = [table for table in found["tables"] if "Negative controls" not in table["title"]]
+        assert "Family-wise bound" in tables[-1]["notes"][-1]
+        for table in tables:
             for one in table["rows"]:
                 assert (one["theory"] is None) != (one["approximate"] is None)
                 assert one["simulation"] is not None and one["standard_error"] is not None
@@ -116,6 +116,35 @@ def _():
         found = report(["temperature", "--scores", folder.write("scores.npy", npy(6 * [6 * [2.0]]))])
         assert found["tables"][0]["rows"][0]["value"] == 2
         assert found["verdict"] is None  # nothing is there to be judged
+
+
+# of every subcommand that has a default, options that make it take a second, and how many tables it prints: one for every
+# task, trained map or law
+DEFAULTS = {
+    "temperature": ("--trials 64", 1), "softmax-error": ("--trials 64", 1), "fading": ("--trials 1500 --lengths 20", 1),
+    "gradients": ("--trials 64", 1), "baselines": ("--trials 64", 1),
+    "classify": ("--trials 64", 1), "tasks": ("--trials 64", 3),
+    "train classification": ("--steps 20 --seeds 1 --trials 64", 2), "train regression": ("--steps 20 --seeds 1", 1),
+    "train reasoning": ("--steps 100 --seeds 1", 1), "train affine": ("--steps 2", 1),
+    "train quantifier": ("--steps 2", 1), "train needle": ("--steps 2 --seeds 2", 2)}
+
+
+@case("a default report is the answer: one table with at most three notes, and --audit shows all that JSON has")
+def _():
+    assert set(DEFAULTS) | {"scores", "verify", "merge", "completion"} == set(subcommands())
+    for line, (small, tables) in DEFAULTS.items():
+        text = run(f"{line} {small} --device serial").output
+        blocks = re.split(r"\n(?:  -+)+\n", text)[1:]  # what follows the line below a table's headings
+        assert len(blocks) == tables, (line, text)
+        for block in blocks:
+            parts = block.split("\n\n")
+            notes = re.findall(r"^  \S", parts[1], re.MULTILINE) if parts[1].startswith("  ") else []
+            assert len(notes) <= 3, (line, parts[1])
+        assert "\nNegative controls: " not in text, line
+        audit = run(f"{line} {small} --device serial --audit").output
+        for table in json.loads(run(f"{line} {small} --device serial --format json").output)["tables"]:
+            for words in table["title"], *table["notes"]:
+                assert " ".join(words.split()) in " ".join(audit.split()), (line, words)
 
 
 @case("the output file holds the format asked for, quiet leaves the screen empty")
