@@ -56,14 +56,13 @@ Table parameters_table(const SphereTask& task, const std::vector<Chosen>& rules)
 
 Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<Chosen>& rules,
                     std::vector<ByVotes>& by_votes) {
-  Table table = comparison_table(
-      "What the rules make of a query after " + std::to_string(task.context_length) +
-          " examples, and as contexts grow: d = " + std::to_string(task.dimension) +
-          ", k = " + std::to_string(task.classes) + " classes",
-      {{"rule"},
-       {"metric"},
-       {.name = "limit", .heading = "n -> inf", .digits = 4, .decimals_as = 2},
-       {.name = "limit_error", .heading = "± error", .decimals_as = 2}});
+  Table table = comparison_table("What the rules make of a query after " + std::to_string(task.context_length) +
+                                     " examples, and as contexts grow: d = " + std::to_string(task.dimension) +
+                                     ", k = " + std::to_string(task.classes) + " classes",
+                                 {{"rule"},
+                                  {"metric"},
+                                  {.name = "limit", .heading = "n -> inf", .digits = 4, .decimals_as = 2},
+                                  {.name = "limit_error", .heading = "± error", .decimals_as = 2}});
   std::vector<Classifier> classifiers;
   for (const Chosen& one : rules) classifiers.push_back(one.classifier);
   const auto simulated = run.simulator.metrics("metrics", task, classifiers);

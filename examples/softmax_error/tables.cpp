@@ -217,7 +217,8 @@ std::vector<Table> map_tables(Run& run, const std::string& title, const Situatio
   add_errors(errors, run, "SSA", {}, at, averaged);
   add_softmax_control(errors, temperature.error);
   add_notes(errors, at);
-  errors.audit_notes.push_back("SSMax has the second order and the approximation of softmax at 1 / (s log l); SSA has none.");
+  errors.audit_notes.push_back(
+      "SSMax has the second order and the approximation of softmax at 1 / (s log l); SSA has none.");
   return {std::move(errors), std::move(optima)};
 }
 

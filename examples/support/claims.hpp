@@ -45,7 +45,7 @@ class Claims {
                             {"verdict"}}};
     for (const Claim& one : claims_) {
       table.add_row({one.text, one.cases, one.worst.where, one.worst.computed, sign_of(one.relation), one.worst.theory,
-                     std::string(!one.holds()                         ? "disagrees"
+                     std::string(!one.holds()                        ? "disagrees"
                                  : one.relation == Relation::differs ? refuted
                                                                      : "agrees")});
     }

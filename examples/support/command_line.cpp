@@ -5,6 +5,7 @@
 #include <cctype>
 #include <concepts>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <map>
@@ -541,6 +542,17 @@ bool parse_unless_help(CLI::App& app, int argc, char** argv) {
   return true;
 }
 
+/// LLVM's OpenMP ends the process where OMP_NUM_THREADS is no list of positive numbers; so it is as if it were not there,
+/// which is what GNU's makes of it.
+void ignore_invalid_thread_number() {
+  const char* value = std::getenv("OMP_NUM_THREADS");
+  if (value == nullptr) return;
+  const std::string_view text = trimmed(value);
+  const bool begins_positive = !text.empty() && '1' <= text.front() && text.front() <= '9';
+  if (!begins_positive || text.find_first_not_of("0123456789, \t") != std::string_view::npos)
+    ::unsetenv("OMP_NUM_THREADS");
+}
+
 }  // namespace
 
 int run_program(const ProgramText& program, int argc, char** argv,
@@ -603,6 +615,7 @@ int run_subcommand(const ProgramText& program, const std::vector<Subcommand>& su
                    const std::string& kind) {
   const std::string word = argc > 1 ? argv[1] : "";
   prepare_streams();
+  ignore_invalid_thread_number();
   constexpr std::size_t widest_name = 18;
   CLI::App app(program.description, program.name);
   app.footer(program.footer);

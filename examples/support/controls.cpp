@@ -80,7 +80,8 @@ void Controls::join(Verdict& verdict) const {
   if (failures_ == 0) {
     const std::size_t rejected = rows_with(ControlOutcome::rejected).size(), too_near = table_.rows.size() - rejected;
     if (rejected == 0) return;
-    verdict.text += " Negative controls: " + std::to_string(rejected) + " rejected, as " + (rejected == 1 ? "it" : "they") + " should be";
+    verdict.text += " Negative controls: " + std::to_string(rejected) + " rejected, as " +
+                    (rejected == 1 ? "it" : "they") + " should be";
     verdict.text += too_near > 0 ? "; " + std::to_string(too_near) + " too near to tell." : ".";
     return;
   }

@@ -297,8 +297,8 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
     show_theory_beside(table);
     table.notes.push_back(too_many_note);
   }
-  table.notes.push_back("Gaussian inputs of the same mean and covariance would have τ* = " +
-                        in_words(gaussian_optimum) + ".");
+  table.notes.push_back(
+      "Gaussian inputs of the same mean and covariance would have τ* = " + in_words(gaussian_optimum) + ".");
   table.audit_notes.push_back("z Gaussian says how far the theory of such inputs is off here (not judged).");
   table.draw_notes.push_back(common_draws_note);
   return {std::move(table)};

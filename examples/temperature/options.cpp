@@ -173,9 +173,10 @@ UnusedOptions check_combination(const CLI::App& app, TemperatureOptions& o) {
   }
   if (scores) {
     unused.add("--scores", regression_law_names());
-    unused.add("--scores", {"--temperatures", "--query", "--offset", "--scoring", "--estimator", "--dimension",
-                            "--context-length", "--trials", "--relative-error", "--seed", "--device", "--threads",
-                            "--checkpoint", "--resume", "--part", "--replace-by-partial", "--no-simulation", "--audit"});
+    unused.add("--scores",
+               {"--temperatures", "--query", "--offset", "--scoring", "--estimator", "--dimension", "--context-length",
+                "--trials", "--relative-error", "--seed", "--device", "--threads", "--checkpoint", "--resume", "--part",
+                "--replace-by-partial", "--no-simulation", "--audit"});
     if (o.self_column && !o.self_scores.empty()) throw InputError("--self-column and --self-scores exclude each other");
     if (o.self_column) unused.add("--self-column", {"--causal"});
     if (!o.self_scores.empty()) unused.add("--self-scores", {"--causal"});

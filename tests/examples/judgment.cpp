@@ -156,7 +156,8 @@ TEST_CASE("a mean of two to four values is not judged: Student's bound would agr
   CHECK(of_values(50, 5).agrees == false);
 }
 
-TEST_CASE("the verdict states the median resolution and the worst, and a note for the audit names its row", "[judgment]") {
+TEST_CASE("the verdict states the median resolution and the worst, and a note for the audit names its row",
+          "[judgment]") {
   std::vector<Estimate> rows(5, off_by(0));
   rows[2].standard_error = 0.2;
   const Verdict verdict = verdict_of(rows);
