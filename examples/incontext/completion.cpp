@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "examples/support/output.hpp"
 
@@ -29,47 +31,66 @@ std::string words_of(const std::string& type) {
   return words;
 }
 
-/// The parts of the script: what can follow after which words, as the cases of two shell statements.
-struct Script {
-  std::string values;   ///< after an option
-  std::string options;  ///< elsewhere
+/// An option of a subcommand: its name behind two dashes, whether a value follows, and the words that this can be.
+struct Completed {
+  std::string name;
+  bool has_value;
+  std::string words;
 };
 
-void add_case(std::string& cases, const std::string& words, const std::string& replies) {
-  cases += "    '" + words + "') words='" + replies + "' ;;\n";
+/// What can follow the words of a subcommand: names of tasks or words of positional arguments, and options.
+struct Place {
+  std::vector<std::string> words;
+  std::string names;
+  std::vector<Completed> options;
+};
+
+void add_places(std::vector<Place>& places, const std::vector<std::string>& words, const Subcommand& subcommand) {
+  Place place{.words = words, .names = {}, .options = {{"help", false, ""}, {"version", false, ""}}};
+  for (const Subcommand& task : subcommand.tasks) {
+    place.names += (place.names.empty() ? "" : " ") + task.name;
+    std::vector<std::string> all = words;
+    all.push_back(task.name);
+    add_places(places, all, task);
+  }
+  if (subcommand.tasks.empty()) {
+    CLI::App app;
+    subcommand.add_options(app);
+    for (const CLI::Option* option : app.get_options()) {
+      const std::string values = words_of(option->get_type_name());
+      if (option->get_positional()) place.names += values;
+      for (const std::string& name : option->get_lnames()) {
+        if (name != "help") place.options.push_back({name, option->get_expected_max() > 0, values});
+      }
+    }
+  } else {
+    place.options.push_back({"list", false, ""});
+  }
+  places.push_back(std::move(place));
 }
 
-void add_subcommand(Script& script, const std::string& words, const Subcommand& subcommand) {
-  if (!subcommand.tasks.empty()) {
-    std::string names;
-    for (const Subcommand& task : subcommand.tasks) {
-      names += task.name + " ";
-      add_subcommand(script, words + " " + task.name, task);
-    }
-    add_case(script.options, words, names + "--help --list --version");
-    return;
-  }
-  CLI::App app;
-  subcommand.add_options(app);
-  std::string names, of_positionals;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string values = words_of(option->get_type_name());
-    if (option->get_positional()) of_positionals += values.empty() ? "" : values + " ";
-    for (const std::string& name : option->get_lnames()) {
-      if (name != "help") names += "--" + name + " ";
-      if (option->get_expected_max() > 0) add_case(script.values, words + " --" + name, values);
-    }
-  }
-  add_case(script.options, words, of_positionals + names + "--help --version");
+std::string joined(const std::vector<std::string>& words, const char* between) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : between) + word;
+  return all;
 }
 
-/// Where the script has no words, the shell offers files.
-std::string script_of(const std::string& program, const std::vector<Subcommand>& subcommands) {
-  Script script;
-  add_subcommand(script, program, {.name = program, .tasks = subcommands});
-  std::string groups = "''";  // a case needs a pattern
-  for (const Subcommand& one : subcommands) {
-    if (!one.tasks.empty()) groups += "|" + one.name;
+/// A function of bash, and of zsh, which has bash's. Where it has no words, the shell offers files.
+std::string bash_script(const std::string& program, const std::vector<Place>& places) {
+  std::string of_values, of_places, groups = "''";  // a case needs a pattern
+  const auto add_case = [](std::string& cases, const std::string& words, const std::string& replies) {
+    cases += "    '" + words + "') words='" + replies + "' ;;\n";
+  };
+  for (const Place& place : places) {
+    const std::string words = joined(place.words, " ");
+    std::string replies = place.names;
+    for (const Completed& option : place.options) {
+      replies += " --" + option.name;
+      if (option.has_value) add_case(of_values, words + " --" + option.name, option.words);
+    }
+    add_case(of_places, words, replies);
+    if (place.words.size() == 3 && groups.find("|" + place.words[1]) == std::string::npos)
+      groups += "|" + place.words[1];
   }
   return "_" + program + R"(() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} place=)" +
@@ -81,16 +102,35 @@ std::string script_of(const std::string& program, const std::vector<Subcommand>&
          R"() [ "$COMP_CWORD" -lt 3 ] || place="$place ${COMP_WORDS[2]}" ;;
   esac
   case "$place $before" in
-)" + script.values +
+)" + of_values +
          R"(    *)
       case "$place" in
-)" + script.options +
+)" + of_places +
          R"(      esac ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 complete -o default -F _)" +
          program + " " + program + "\n";
+}
+
+/// Commands of fish: what can follow where all words of a place have been typed.
+std::string fish_script(const std::string& program, const std::vector<Place>& places) {
+  std::string script;
+  for (const Place& place : places) {
+    std::string typed = place.words.size() == 1 ? "__fish_use_subcommand" : "";
+    for (std::size_t i = 1; i < place.words.size(); ++i) {
+      typed += (i > 1 ? "; and " : "") + ("__fish_seen_subcommand_from " + place.words[i]);
+    }
+    const std::string begin = "complete -c " + program + " -n '" + typed + "'";
+    if (!place.names.empty()) script += begin + " -f -a '" + place.names + "'\n";
+    for (const Completed& option : place.options) {
+      script += begin + " -l " + option.name;
+      if (option.has_value) script += option.words.empty() ? " -r" : " -x -a '" + option.words + "'";
+      script += "\n";
+    }
+  }
+  return script;
 }
 
 struct CompletionOptions {
@@ -105,18 +145,23 @@ Subcommand completion(const std::string& program, const std::vector<Subcommand>&
                     .question = "How does a shell complete this command line?",
                     .description = "Prints the script by which a shell completes subcommands, options and their words.",
                     .footer = "\nExamples:\n  source <(" + program + " completion bash)\n  " + program +
-                              " completion zsh >~/.zfunc/_" + program + "\n"};
+                              " completion zsh >~/.zfunc/_" + program + "\n  " + program +
+                              " completion fish >~/.config/fish/completions/" + program + ".fish\n"};
   result.add_options = [options](CLI::App& app) {
-    add_choice<std::string>(app, "shell", options->shell, "The shell", {{"bash", "bash"}, {"zsh", "zsh"}})->required();
+    add_choice<std::string>(app, "shell", options->shell, "The shell",
+                            {{"bash", "bash"}, {"zsh", "zsh"}, {"fish", "fish"}})
+        ->required();
   };
   result.body = [=](const CLI::App&) {
     std::vector<Subcommand> all = subcommands;
-    all.push_back(
-        {.name = "completion", .add_options = [](CLI::App& app) { app.add_option("shell")->type_name("bash|zsh"); }});
-    const std::string own = options->shell == "zsh"
-                                ? "#compdef " + program + "\nautoload -U +X bashcompinit && bashcompinit\n"
-                                : std::string();
-    write_standard_output(own + script_of(program, all));
+    all.push_back({.name = "completion",
+                   .add_options = [](CLI::App& app) { app.add_option("shell")->type_name("bash|zsh|fish"); }});
+    std::vector<Place> places;
+    add_places(places, {program}, {.name = program, .tasks = all});
+    const std::string of_zsh = "#compdef " + program + "\nautoload -U +X bashcompinit && bashcompinit\n";
+    write_standard_output(options->shell == "fish"
+                              ? fish_script(program, places)
+                              : (options->shell == "zsh" ? of_zsh : "") + bash_script(program, places));
     return exit_agreement;
   };
   return result;

@@ -135,7 +135,7 @@ CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& targe
 
 CLI::Option* add_files(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                        const std::string& description) {
-  CLI::Option* option = app.add_option(name, target, description)->required()->type_name("FILE...");
+  CLI::Option* option = app.add_option(name, target, description)->required()->type_name("FILE")->default_str("");
   return use_file(app, option, FileUse::read, {});
 }
 

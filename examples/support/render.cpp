@@ -296,12 +296,12 @@ std::size_t description_column(std::string_view line, std::size_t usual) {
   const std::size_t start = line.find_first_not_of(' ');
   if (start == std::string_view::npos) return 0;
   constexpr std::size_t widest_indent_of_commands = 4;
-  if (start > widest_indent_of_commands) return start;
   const std::size_t gap = line.find("  ", start);
   if (gap != std::string_view::npos) {
     const std::size_t behind = line.find_first_not_of(' ', gap);
     return behind == std::string_view::npos ? 0 : behind;
   }
+  if (start > widest_indent_of_commands) return start;
   const bool is_option = line[start] == '-' && usual > 0 && line.size() > usual && line[usual - 1] == ' ';
   return is_option ? usual : 0;
 }
@@ -314,6 +314,12 @@ std::string wrapped_help(std::string_view help, std::size_t description, std::si
     const std::string_view line = help.substr(0, end);
     help.remove_prefix(std::min(end + 1, help.size()));
     return line;
+  };
+  constexpr std::size_t narrowest_description = 8;
+  // whether a description goes on in the next line
+  const auto continues = [](std::string_view next, std::size_t column) {
+    const std::string_view line = next.substr(0, next.find('\n'));
+    return line.find_first_not_of(' ') == column && line.find("  ", column) == std::string_view::npos;
   };
   const auto is_prose = [](std::string_view text) { return !text.empty() && text[0] != ' ' && text[0] != '\n'; };
   std::string text;
@@ -331,8 +337,11 @@ std::string wrapped_help(std::string_view help, std::size_t description, std::si
       text += fits ? lines + '\n' : wrapped(sentence, "", "", width);
       continue;
     }
-    const std::size_t column = screen_width(line) > width ? description_column(line, description) : 0;
-    text += column > 0 ? wrapped(line.substr(column), line.substr(0, column), std::string(column, ' '), width)
+    std::size_t column = screen_width(line) > width ? description_column(line, description) : 0;
+    if (column + narrowest_description > width) column = std::min(column, line.find_first_not_of(' '));
+    std::string sentence(line.substr(column));
+    while (column > 0 && continues(help, column)) sentence.append(" ").append(next_line().substr(column));
+    text += column > 0 ? wrapped(sentence, line.substr(0, column), std::string(column, ' '), width)
                        : std::string(line) + '\n';
   }
   return text;

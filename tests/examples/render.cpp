@@ -231,6 +231,10 @@ TEST_CASE("the text of --help fits the width, and commands to copy stay whole") 
         "  --ab FILE its name\n            leaves one\n            blank\n");
   const std::string without_description = "  --ab" + std::string(30, ' ') + '\n';
   CHECK(wrapped_help(without_description, 12, 24) == without_description);
+  CHECK(wrapped_help("              word    said of it in words\n", 14, 36) ==
+        "              word    said of it in\n                      words\n");
+  CHECK(wrapped_help("  --figure b  the first of two lines,\n              and the second\n", 14, 30) ==
+        "  --figure b  the first of two\n              lines, and the\n              second\n");
   CHECK(wrapped_help("a sentence of words,\nand more of it\nalone.\n", 14, 16) ==
         "a sentence of\nwords, and more\nof it alone.\n");
 }

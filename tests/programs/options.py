@@ -2,8 +2,10 @@
 report states are those that the run used."""
 import json
 import shlex
+import shutil
+import subprocess
 
-from program import DIABETES, Folder, case, npy, report, run
+from program import DIABETES, PROGRAM, Folder, case, npy, report, run
 
 SCORE_FIGURES = ("approximation", "ssa-base", "ssmax-fading", "ssmax-threshold", "deviant", "prompt", "normsoftmax-bound")
 
@@ -197,3 +199,18 @@ def _():
     softmax = report("softmax-error --trials 512")["arguments"]
     assert softmax["task-variance"] == 0.05
     assert softmax["scales"] is None
+
+
+@case("a shell completes subcommands, tasks, options and the words that they take")
+def _():
+    expected = {"": "softmax-error", "trai": "train", "train ": "regression", "train regression --no": "--noise-variance",
+                "temperature --device ": "openmp", "completion ": "fish"}
+    for typed, word in expected.items():
+        words = ["incontext", *typed.split(" ")]
+        script = (f"source <({shlex.quote(PROGRAM)} completion bash); COMP_WORDS=({' '.join(map(shlex.quote, words))}); "
+                  f"COMP_CWORD={len(words) - 1}; _incontext; echo ${{COMPREPLY[@]}}")
+        assert word in subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout.split(), typed
+        if shutil.which("fish"):
+            script = f"{shlex.quote(PROGRAM)} completion fish | source; complete -C {shlex.quote('incontext ' + typed)}"
+            done = subprocess.run(["fish", "-c", script], capture_output=True, text=True)
+            assert word in done.stdout.split() and not done.stderr, (typed, done)
