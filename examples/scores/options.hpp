@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -93,13 +94,9 @@ inline void add_figure_options(CLI::App& app, ScoresOptions& o) {
 inline void add_row_options(CLI::App& app, ScoresOptions& o) {
   const auto read_row = [&o](const std::string& text) { o.row = parse_scores("--row", text, true); };
   const auto read_map = [&o](const std::string& name) {
-    std::string known;
-    bool found = false;
-    maps::for_each_named_map<double>([&](const auto& entry) {
-      known += (known.empty() ? "" : "|") + std::string(entry.name);
-      found = found || entry.name == name;
-    });
-    if (!found) throw_input_error("--map", "is unknown", name, known);
+    std::vector<std::string> known;
+    maps::for_each_named_map<double>([&](const auto& entry) { known.emplace_back(entry.name); });
+    if (std::find(known.begin(), known.end(), name) == known.end()) throw_unknown_word("--map", name, known);
     o.map = name;
   };
   const auto read_direction = [&o](const std::string& text) { o.direction = parse_scores("--direction", text, false); };

@@ -87,7 +87,11 @@ void require_files(const ProgramOptions& program) {
 
 double parse_number(const std::string& name, std::string_view text) {
   const auto value = parse_decimal(trimmed(text));
-  if (!value && !names_non_finite(text)) throw_input_error(name, "is not a number", text, "a finite number");
+  const bool several = trimmed(text).find_first_of(" \t;") != std::string_view::npos;
+  if (!value && !names_non_finite(text)) {
+    throw_input_error(name, "is not a number", text,
+                      several ? "a finite number; in lists commas between them" : "a finite number");
+  }
   if (!value || !std::isfinite(*value)) throw_input_error(name, "is not finite", text, "a finite number");
   return *value;
 }

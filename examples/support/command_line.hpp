@@ -48,7 +48,7 @@ Integer parse_count(const std::string& name, const std::string& text, Integer mi
   if (error != std::errc() || end != text.data() + text.size()) {
     const auto decimal = parse_decimal(text);
     if (!decimal || *decimal != std::floor(*decimal)) {
-      throw_input_error(name, "is not a whole number", text, "a whole number");
+      throw_input_error(name, "is not a whole number", text, "a whole number of at least " + std::to_string(minimum));
     }
     // every double between the limits fits into an Integer
     if (*decimal < static_cast<double>(std::numeric_limits<Integer>::min())) too_small();
@@ -134,14 +134,15 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, Value& target, c
     words += (words.empty() ? "" : "|") + word;
     if (value == target) chosen = word;
   }
-  const auto read = [&target, name, words, choices](const std::string& text) {
+  const auto read = [&target, name, choices](const std::string& text) {
+    std::vector<std::string> known;
     for (const auto& [word, value] : choices) {
-      if (word == text) {
-        target = value;
-        return;
-      }
+      known.push_back(word);
+      if (word != text) continue;
+      target = value;
+      return;
     }
-    throw_input_error(name, "is unknown", text, words);
+    throw_unknown_word(name, text, known);
   };
   return add_read(app, name, read, description, words, chosen);
 }

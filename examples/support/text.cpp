@@ -206,4 +206,12 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   return nearest;
 }
 
+void throw_unknown_word(std::string_view where, std::string_view word, const std::vector<std::string>& known,
+                        const char* between) {
+  std::string needs;
+  for (const std::string& one : known) needs += (needs.empty() ? "" : between) + one;
+  const std::string meant = nearest_word(word, known);
+  throw_input_error(where, "is unknown", word, meant.empty() ? needs : needs + "; did you mean " + meant + "?");
+}
+
 }  // namespace incontext::examples

@@ -63,4 +63,8 @@ bool names_minus_infinity(std::string_view text);
 /// does.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& known);
 
+/// Refuses a word that is none of the known ones, and asks for the one that it may mean.
+[[noreturn]] void throw_unknown_word(std::string_view where, std::string_view word,
+                                     const std::vector<std::string>& known, const char* between = "|");
+
 }  // namespace incontext::examples

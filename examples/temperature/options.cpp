@@ -48,11 +48,7 @@ void add_law_options(CLI::App& app, TemperatureOptions& o) {
 void add_figure_options(CLI::App& app, TemperatureOptions& o) {
   const auto read_figure = [&o](const std::string& name) {
     const auto& names = figure_names();
-    std::string known;
-    for (const std::string& other : names) known += (known.empty() ? "" : "|") + other;
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw_input_error("--figure", "is unknown", name, known);
-    }
+    if (std::find(names.begin(), names.end(), name) == names.end()) throw_unknown_word("--figure", name, names);
     o.figure = name;
   };
   add_read(app, "--figure", read_figure, "A figure of the paper", "2a|2b|2c|3a|3b|3c|6|7|mean-shift|scores");

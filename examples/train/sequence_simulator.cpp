@@ -55,9 +55,9 @@ std::vector<Map> maps_of(const std::string& name, std::int64_t width) {
   for (const SequenceMap& map : sequence_maps()) {
     if (map.name == name) return all(Map(maps::find_map<float>(name)));
   }
-  std::string words;
-  for (const SequenceMap& map : sequence_maps()) words += (words.empty() ? "" : ", ") + map.name;
-  throw_input_error("--maps", "is unknown", name, words);
+  std::vector<std::string> known;
+  for (const SequenceMap& map : sequence_maps()) known.push_back(map.name);
+  throw_unknown_word("--maps", name, known, ", ");
 }
 
 training::SequenceTransformer<Map> model_of(const SequenceRun& run, const std::string& map, int features, int outputs) {

@@ -29,8 +29,7 @@ void add_words(CLI::App& app, const std::string& name, std::vector<std::string>&
   const auto read = [&target, name, words, known](const std::string& text) {
     target = parse_list(text);
     for (const std::string& word : target) {
-      if (std::find(known.begin(), known.end(), word) == known.end())
-        throw_input_error(name, "is unknown", word, words);
+      if (std::find(known.begin(), known.end(), word) == known.end()) throw_unknown_word(name, word, known, ",");
       if (std::count(target.begin(), target.end(), word) > 1) throw_input_error(name, "is named twice", word, words);
     }
   };
