@@ -9,7 +9,7 @@
     best = error.optimal_temperature()
 
 The modules are the rooms of the C++ library: regression, laws, scoring, apply, classification, baselines, training,
-simulate, statistics and calibration. incontext.baselines(...) gives the reference curves of a figure, exactly;
+simulate, statistics and calibration. incontext.baselines.curves(...) gives the reference curves of a figure, exactly;
 incontext.calibrate(scores) says what the attention heads of a model do; incontext.compare(theory, simulation) shows
 where the two agree.
 Names, defaults and errors are those of C++: ValueError for std::invalid_argument and std::domain_error, with the same

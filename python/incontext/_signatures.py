@@ -75,10 +75,15 @@ def signature(function: Any) -> inspect.Signature:
         if list(first.parameters) != list(other.parameters):
             return inspect.Signature([inspect.Parameter("arguments", inspect.Parameter.VAR_POSITIONAL),
                                       inspect.Parameter("named", inspect.Parameter.VAR_KEYWORD)])
-        joined = [mine.replace(annotation=_union(mine.annotation, its.annotation))
+        joined = [mine.replace(annotation=_wider(mine.annotation, its.annotation))
                   for mine, its in zip(first.parameters.values(), other.parameters.values())]
         first = inspect.Signature(joined, return_annotation=_union(first.return_annotation, other.return_annotation))
     return first
+
+
+def _wider(first: str, second: str) -> str:
+    """The type of an argument that has one of two; what is an array may be a number or a choice, too."""
+    return second if second == "numpy.typing.ArrayLike" else _union(first, second)
 
 
 def _union(first: str, second: str) -> str:
@@ -102,7 +107,7 @@ def _described(function: Any, module: str) -> Callable[..., Any]:
         raise TypeError(_refusal(name, function, own, arguments, named))
 
     call.__name__, call.__qualname__, call.__module__ = function.__name__, function.__qualname__, module
-    documented = [overload[1] for overload in function.__nb_signature__]
+    documented = [overload[1] for overload in function.__nb_signature__ if overload[1]]
     call.__doc__ = documented[0] if len(documented) == 1 else function.__doc__
     own = call.__signature__ = signature(function)  # type: ignore[attr-defined]
     # of an argument that may be an array, the bindings refuse it

@@ -1,7 +1,7 @@
 """The reference curves of in-context regression, exact at finite size.
 
-    curves = incontext.baselines(dimension=20, context_length=range(1, 201), noise_variance=0.1, task_variance=1 / 20,
-                                 layers=[1, 2, 4])
+    curves = incontext.baselines.curves(dimension=20, context_length=range(1, 201), noise_variance=0.1,
+                                        task_variance=1 / 20, layers=[1, 2, 4])
     curves["bayes"]                     # an array, one value per context length
     curves.plot()
 
@@ -10,8 +10,6 @@ room, of numbers or arrays of them.
 """
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import Any, Iterator, Sequence
 
 import numpy
@@ -103,10 +101,10 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
            input_variance: float = 1.0, layers: Sequence[int] = (), looped: Sequence[int] = (),
            query_noise: bool = True, per_dimension: bool = False, pretraining_tasks: Sequence[int] = (),
            sgd_tasks: Sequence[int] = (), pools: int = 100, pool_seed: int = 1) -> Curves:
-    """The reference curves at each context length; incontext.baselines(...) is the same.
+    """The reference curves at each context length.
 
     >>> import incontext as ic
-    >>> found = ic.baselines(20, [10, 20, 40], noise_variance=0.1, task_variance=1 / 20, layers=[1, 2])
+    >>> found = ic.baselines.curves(20, [10, 20, 40], noise_variance=0.1, task_variance=1 / 20, layers=[1, 2])
     >>> print(found)
     context_length  no_context  least_squares  layers_1  layers_2   bayes  bayes_limit
                 10         1.1         0.7111     0.797    0.7218  0.6779       0.6742
@@ -126,7 +124,7 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
     """
     given = numpy.atleast_1d(numpy.asarray(context_length))
     if given.ndim != 1 or given.size == 0 or not numpy.array_equal(given, numpy.floor(given)):
-        raise ValueError(f"incontext::baselines: context_length is not a list of whole numbers (value = "
+        raise ValueError(f"incontext::baselines::curves: context_length is not a list of whole numbers (value = "
                          f"{context_length!r}; needs counts from 0 to 1e6)")
     lengths = given.astype(numpy.int64)
     found = reference_curves(dimension, lengths.tolist(), noise_variance, task_variance, input_variance,  # noqa: F405
@@ -134,13 +132,3 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
                              list(sgd_tasks), pools, pool_seed)
     return Curves(lengths, {name: numpy.asarray(values) for name, (values, _) in found},
                   {name: numpy.asarray(errors) for name, (_, errors) in found if errors})
-
-
-class _Baselines(ModuleType):
-    """The module itself may be called."""
-
-    def __call__(self, *values: Any, **named: Any) -> Curves:
-        return curves(*values, **named)
-
-
-sys.modules[__name__].__class__ = _Baselines

@@ -16,6 +16,11 @@
 /// Rows of NumPy arrays: the last axis, at any stride, without a copy of float32 and float64.
 namespace incontext::python {
 
+/// A result that is an array of NumPy.
+struct ArrayResult {
+  nb::object values;
+};
+
 /// The array as float32 if it is that or narrower, else as float64; whole numbers become float64. The masked elements of
 /// a masked array (numpy.ma) are those that a function of scores does not see: they become -infinity.
 inline nb::object as_real_array(const nb::object& values, double hidden = -std::numeric_limits<double>::infinity()) {
@@ -92,3 +97,12 @@ class RowsOf {
 };
 
 }  // namespace incontext::python
+
+template <>
+struct nanobind::detail::type_caster<incontext::python::ArrayResult> {
+  NB_TYPE_CASTER(incontext::python::ArrayResult, const_name("numpy.typing.NDArray[typing.Any]"))
+  bool from_python(handle, std::uint8_t, cleanup_list*) noexcept { return false; }
+  static handle from_cpp(const incontext::python::ArrayResult& result, rv_policy, cleanup_list*) noexcept {
+    return handle(result.values).inc_ref();
+  }
+};

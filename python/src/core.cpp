@@ -224,19 +224,41 @@ struct Form {
   }
 };
 
-std::string signature(const Form& form) {
+enum class Given { numbers, arrays };
+
+/// What a form that writes one number returns: for numbers that number, else an array.
+std::string number_type(const Result& result, Given given) {
+  const bool whole = (result.whole & 1U) != 0, truth = (result.truth & 1U) != 0;
+  if (given == Given::arrays) {
+    return std::string("numpy.typing.NDArray[numpy.") +
+           (truth                       ? "bool_"
+            : whole || result.is_choice ? "int64"
+                                        : "float64") +
+           "]";
+  }
+  return result.is_choice ? "incontext." + std::string(result.record)
+         : truth          ? "bool"
+         : whole          ? "int"
+                          : "incontext.statistics.Theory";
+}
+
+bool writes_record(const Form& form) { return form.result.record != nullptr && !form.result.is_choice; }
+
+std::string signature(const Form& form, Given given) {
   std::string text = "def " + form.name + "(";
   for (const Parameter& parameter : form.parameters) {
     if (text.back() != '(') text += ", ";
-    text += std::string(parameter.name) + ": " +
-            (parameter.records.empty() ? "numpy.typing.ArrayLike" : Form::types(parameter));
+    const std::string type = given == Given::arrays         ? "numpy.typing.ArrayLike"
+                             : parameter.choices == nullptr ? "float"
+                                                            : "str | incontext." + std::string(parameter.choices);
+    text += std::string(parameter.name) + ": " + (parameter.records.empty() ? type : Form::types(parameter));
     if (!parameter.fallback) continue;
     char number[32];
     std::snprintf(number, sizeof number, "%g", *parameter.fallback);
     text += std::string(" = ") + (parameter.fallback_text != nullptr ? parameter.fallback_text : number);
   }
-  const bool record = form.result.record != nullptr && !form.result.is_choice;
-  return text + ") -> " + (record ? "incontext." + std::string(form.result.record) : "typing.Any");
+  return text + ") -> " +
+         (writes_record(form) ? "incontext." + std::string(form.result.record) : number_type(form.result, given));
 }
 
 }  // namespace
@@ -244,10 +266,15 @@ std::string signature(const Form& form) {
 void Room::add(const char* name, const std::vector<Parameter>& parameters, const Result& result, Evaluate function) {
   static std::deque<std::string> texts;  // nanobind keeps the pointers
   const Form form{name, parameters, result, std::move(function)};
-  texts.push_back(signature(form));
-  module_.def(
-      name, [form](const nb::args& arguments, const nb::kwargs& keywords) { return form(arguments, keywords); },
-      nb::sig(texts.back().c_str()), docs(name));
+  const auto define = [&](Given given, const char* text) {
+    texts.push_back(signature(form, given));
+    module_.def(
+        name, [form](const nb::args& arguments, const nb::kwargs& keywords) { return form(arguments, keywords); },
+        nb::sig(texts.back().c_str()), text);
+  };
+  // The first is called; for editors and type checkers a number of numbers is a number.
+  if (!writes_record(form)) define(Given::numbers, docs(name));
+  define(Given::arrays, writes_record(form) ? docs(name) : "");
 }
 
 }  // namespace incontext::python

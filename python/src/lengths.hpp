@@ -8,11 +8,17 @@
 /// Closed forms of a context length, which may be an array.
 namespace incontext::python {
 
+/// A record of type R, whose numbers may be arrays; or, of a number, a number or an array.
+template <class R>
+struct BroadcastOf {
+  nb::object values;
+};
+
 /// Evaluates a function of a context length at each of an array's.
 template <class Function>
-Broadcast at_lengths(const Axis& context_length, const Function& function) {
+auto at_lengths(const Axis& context_length, const Function& function) {
   using R = decltype(function(std::int64_t{}));
-  return {evaluate(result_of<R>(), {context_length.values}, [&](const double* in, double* out) {
+  return BroadcastOf<R>{evaluate(result_of<R>(), {context_length.values}, [&](const double* in, double* out) {
     if (in[0] != std::floor(in[0])) {
       throw_invalid_argument("regression", "context_length is not whole", in[0], "an integer");
     }
@@ -21,3 +27,19 @@ Broadcast at_lengths(const Axis& context_length, const Function& function) {
 }
 
 }  // namespace incontext::python
+
+template <class R>
+struct nanobind::detail::type_caster<incontext::python::BroadcastOf<R>> {
+  static constexpr auto type() {
+    if constexpr (incontext::python::InPython<R>) {
+      return incontext::python::PythonClass<R>::name;
+    } else {
+      return const_name("incontext.statistics.Theory | numpy.typing.NDArray[numpy.float64]");
+    }
+  }
+  NB_TYPE_CASTER(incontext::python::BroadcastOf<R>, type())
+  bool from_python(handle, std::uint8_t, cleanup_list*) noexcept { return false; }
+  static handle from_cpp(const incontext::python::BroadcastOf<R>& result, rv_policy, cleanup_list*) noexcept {
+    return handle(result.values).inc_ref();
+  }
+};

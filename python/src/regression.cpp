@@ -68,17 +68,6 @@ void bind_tasks(Room& room) {
                                              t.noise_variance()));
       });
   describe(task);
-  nb::class_<regression::InputRows<D>>(m, "InputRows", room.docs("InputRows"))
-      .def(
-          "__init__",
-          [](regression::InputRows<D>* self, DenseMatrix rows) {
-            new (self) regression::InputRows<D>(std::move(rows));
-          },
-          "rows"_a)
-      .def_prop_ro("count", &regression::InputRows<D>::count)
-      .def_prop_ro("dimension", &regression::InputRows<D>::dimension)
-      .def_prop_ro("mean", [](const regression::InputRows<D>& rows) { return rows.mean(); })
-      .def_prop_ro("covariance", [](const regression::InputRows<D>& rows) { return rows.covariance(); });
 }
 
 void bind_errors(Room& room) {
@@ -139,20 +128,22 @@ void bind_errors(Room& room) {
       "offset"_a.sig(kept) = 0, room.docs("optimal_temperature"));
   m.def(
       "any_law_error",
-      [](const Attention& attention, const regression::InputRows<D>& rows, const DenseVector& task_mean,
+      [](const Attention& attention, const DenseMatrix& rows, const DenseVector& task_mean,
          const DenseMatrix& task_covariance, D noise_variance, const Axis& length, regression::Offset offset) {
+        const regression::InputRows<D> law(rows);
         return at_lengths(length, [&](I l) {
-          return regression::any_law_error<D>(attention, rows, task_mean, task_covariance, noise_variance, l, offset);
+          return regression::any_law_error<D>(attention, law, task_mean, task_covariance, noise_variance, l, offset);
         });
       },
       "attention"_a, "rows"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a, "context_length"_a,
       "offset"_a.sig(kept) = 0, room.docs("any_law_error"));
   m.def(
       "labeled_rows_error",
-      [](const Attention& attention, const regression::InputRows<D>& rows, const DenseVector& labels,
-         const Axis& length, regression::Offset offset) {
+      [](const Attention& attention, const DenseMatrix& rows, const DenseVector& labels, const Axis& length,
+         regression::Offset offset) {
+        const regression::InputRows<D> law(rows);
         return at_lengths(length,
-                          [&](I l) { return regression::labeled_rows_error<D>(attention, rows, labels, l, offset); });
+                          [&](I l) { return regression::labeled_rows_error<D>(attention, law, labels, l, offset); });
       },
       "attention"_a, "rows"_a, "labels"_a, "context_length"_a, "offset"_a.sig(kept) = 0,
       room.docs("labeled_rows_error"));

@@ -9,6 +9,7 @@
 #include "incontext/laws/simplex_layer.hpp"
 #include "incontext/laws/single_location.hpp"
 #include "incontext/regression.hpp"
+#include "lengths.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
 #include "softmax_maps.hpp"
@@ -40,7 +41,7 @@ std::vector<nb::object> map_numbers(nb::handle map) {
 
 /// Evaluates a function of a context length and a map at each of their arrays' elements.
 template <class Function>
-Broadcast over_maps(const Axis& context_length, nb::handle map, const Function& function) {
+BroadcastOf<numerics::Quadrature<D>> over_maps(const Axis& context_length, nb::handle map, const Function& function) {
   std::vector<nb::object> inputs = map_numbers(map);
   inputs.push_back(context_length.values);
   const auto at = [&](const double* in, double* out) {
@@ -107,7 +108,7 @@ void bind_softmax_errors(Room& room) {
   m.def(
       "softmax_error_second_order",
       [](const Attention& attention, const Task& task, const Axis& temperature, const Axis& length) {
-        return Broadcast{
+        return BroadcastOf<D>{
             evaluate(result_of<D>(), {temperature.values, length.values}, [&](const double* in, double* out) {
               out[0] = regression::softmax_error_second_order(attention, task, in[0], static_cast<I>(in[1]));
             })};

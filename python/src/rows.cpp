@@ -110,9 +110,9 @@ void require_result(const nb::object& out, const nb::object& scores) {
   needs("out is not writable", out.attr("flags").attr("writeable"), nb::bool_(true));
 }
 
-Broadcast apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other,
-                scoring::Visibility visibility, const nb::object& given, bool finite_masks,
-                const std::string& parameter = "") {
+ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other,
+                  scoring::Visibility visibility, const nb::object& given, bool finite_masks,
+                  const std::string& parameter = "") {
   const nb::object z = as_real_array(scores);
   if (!given.is_none()) require_result(given, z);
   const nb::module_ numpy = nb::module_::import_("numpy");

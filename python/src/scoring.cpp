@@ -30,7 +30,7 @@ std::vector<double> row_of(const Axis& numbers, double hidden = -std::numeric_li
   return row;
 }
 
-Broadcast to_array(const std::vector<double>& values, std::initializer_list<std::size_t> shape) {
+ArrayResult to_array(const std::vector<double>& values, std::initializer_list<std::size_t> shape) {
   nb::list list;
   for (const double value : values) list.append(value);
   nb::list sizes;

@@ -22,6 +22,27 @@
 
 namespace incontext::python {
 
+/// The labels of rows: an array, or the law from which they are drawn.
+struct Labels {
+  simulate::RowLabels law;
+};
+
+}  // namespace incontext::python
+
+template <>
+struct nanobind::detail::type_caster<incontext::python::Labels> {
+  NB_TYPE_CASTER(incontext::python::Labels, const_name("numpy.typing.ArrayLike | incontext.simulate.RowLabels"))
+  bool from_python(handle source, std::uint8_t, cleanup_list*) {
+    if (try_cast<incontext::simulate::RowLabels>(source, value.law)) return true;
+    return try_cast<Eigen::VectorXd>(incontext::python::as_float64(source), value.law.labels);
+  }
+  static handle from_cpp(const incontext::python::Labels& from, rv_policy, cleanup_list*) {
+    return cast(from.law).release();
+  }
+};
+
+namespace incontext::python {
+
 namespace {
 
 using namespace nb::literals;
@@ -148,11 +169,12 @@ void bind_simulations_of_maps(Room& room) {
       docs("regression_error"));
   m.def(
       "regression_error_on_rows",
-      [](const Attention& attention, const DenseMatrix& rows, const simulate::RowLabels& labels, std::int64_t length,
+      [](const Attention& attention, const DenseMatrix& rows, const Labels& labels, std::int64_t length,
          const Given& maps, QueryToken query, regression::Offset offset, const nb::kwargs& options) {
         return Given::result(with_streamed_maps("simulate::regression_error_on_rows", maps.maps, [&](const auto& kind) {
           return run_simulation(options, [&](const simulate::Options& o) {
-            return simulate::regression_error_on_rows<float>(attention, rows, labels, length, kind, o, {query, offset});
+            return simulate::regression_error_on_rows<float>(attention, rows, labels.law, length, kind, o,
+                                                             {query, offset});
           });
         }));
       },

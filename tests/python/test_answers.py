@@ -96,7 +96,7 @@ def test_every_function_refuses_what_it_cannot_take_in_its_own_words(wrong):
     (lambda: ic.laws.needle_weight(10, 1.0, 2.0).agree(1.2),
      "estimate is of the wrong type (value = 1.2; needs statistics.Estimate)"),
     (lambda: ic.regression.generalization_error(LAYER, TASK, "20"), "context_length"),
-    (lambda: ic.baselines(5, [3], "a", 2.0), "noise_variance is of the wrong type (value = 'a'; needs a number)"),
+    (lambda: ic.baselines.curves(5, [3], "a", 2.0), "noise_variance is of the wrong type (value = 'a'; needs a number)"),
     (lambda: ic.simulate.regression_error(LAYER, TASK, "8", [ic.scoring.ApproximateSoftmax()], trials=64),
      "incontext.simulate.regression_error: context_length is of the wrong type (value = '8'; needs a whole number)"),
     (lambda: ic.regression.IsotropicTask(dimension="8"), "dimension is of the wrong type (value = '8'; needs numbers)"),
@@ -140,7 +140,7 @@ def test_a_theory_is_compared_with_a_simulation_at_each_point():
 def test_large_records_and_curves_are_shown_briefly():
     assert repr(ic.regression.Attention(numpy.eye(20), numpy.zeros(20), 1.0)) == (
         "Attention(key_query=array of shape (20, 20), input_value=array of shape (20,), label_value=1.0)")
-    assert ic.baselines(5, [3, 4], 0.1, 0.2)._repr_html_().count("<tr>") == 3
+    assert ic.baselines.curves(5, [3, 4], 0.1, 0.2)._repr_html_().count("<tr>") == 3
 
 
 def test_the_best_temperature_of_softmax_is_one_call():

@@ -20,7 +20,7 @@ def drawn_bayes(dimension, examples, noise, prior, trials, seed):
 
 @pytest.mark.parametrize("dimension, examples", [(3, 2), (3, 3), (5, 12)])
 def test_the_floor_is_that_of_drawn_contexts(dimension, examples):
-    curves = ic.baselines(dimension, [examples, examples + 3], noise_variance=0.2, task_variance=0.4)
+    curves = ic.baselines.curves(dimension, [examples, examples + 3], noise_variance=0.2, task_variance=0.4)
     mean, error = drawn_bayes(dimension, examples, 0.2, 0.4, 100000, 5)
     assert abs(curves["bayes"][0] - mean) < 5 * error
     assert abs(curves["bayes"][1] - mean) > 5 * error  # three examples more are noticed
@@ -31,7 +31,7 @@ def test_the_simulation_agrees_with_the_curves():
     rates = ic.baselines.optimal_layers(40, 20, 0.1, 0.05, layers=2)
     setting = ic.simulate.BaselineSetting(20, 40, task, descents=[rates.learning_rates], penalties=[2.0])
     run = ic.simulate.baseline_errors(setting, seed=4, trials=65536)
-    curves = ic.baselines(20, 40, 0.1, 0.05, layers=[1, 2])
+    curves = ic.baselines.curves(20, 40, 0.1, 0.05, layers=[1, 2])
     assert abs(ic.statistics.agree(curves["layers_2"][0], run.estimates[0]).z) < 5
     assert abs(ic.statistics.agree(curves["layers_1"][0], run.estimates[0]).z) > 5
     assert abs(ic.statistics.agree(curves["bayes"][0], run.estimates[1]).z) < 5
@@ -40,7 +40,7 @@ def test_the_simulation_agrees_with_the_curves():
 
 def test_functions_broadcast_and_agree_with_the_curves():
     lengths = numpy.arange(1, 30)
-    curves = ic.baselines(7, lengths, 0.3, 0.2, input_variance=2, per_dimension=True, query_noise=False)
+    curves = ic.baselines.curves(7, lengths, 0.3, 0.2, input_variance=2, per_dimension=True, query_noise=False)
     risk = ic.baselines.bayes_risk(lengths, 7, 0.3, 0.4)
     assert risk.shape == lengths.shape
     numpy.testing.assert_allclose(curves["bayes"], (risk - 0.3) / 7, rtol=1e-12)
@@ -80,7 +80,7 @@ def drawn_sgd(dimension, examples, noise, prior, steps, rate, runs, seed):
 def test_the_curve_of_sgd_is_that_of_drawn_tasks():
     best = ic.baselines.best_constant_rate(3, 6, 0.2, 0.5, steps=40)
     mean, error = drawn_sgd(3, 6, 0.2, 0.5, 40, best.learning_rate, 4000, 6)
-    curves = ic.baselines(3, 6, 0.2, 0.5, sgd_tasks=[40, 400], layers=[1])
+    curves = ic.baselines.curves(3, 6, 0.2, 0.5, sgd_tasks=[40, 400], layers=[1])
     assert curves["sgd_40"][0] == best.risk
     assert abs(curves["sgd_40"][0] - mean) < 5 * error
     assert abs(curves["sgd_400"][0] - mean) > 5 * error
@@ -88,7 +88,7 @@ def test_the_curve_of_sgd_is_that_of_drawn_tasks():
 
 
 def test_curves_of_pools_have_errors_and_are_those_of_pools_that_are_kept():
-    curves = ic.baselines(4, [3, 8], 0.2, 0.5, pretraining_tasks=[2, 50], pools=30, pool_seed=9)
+    curves = ic.baselines.curves(4, [3, 8], 0.2, 0.5, pretraining_tasks=[2, 50], pools=30, pool_seed=9)
     for tasks in [2, 50]:
         kept = [[ic.baselines.pool_errors(ic.baselines.drawn_pool(tasks, 4, 0.5, seed=9, pool=pool), 0.2, 0.5, examples)
                  for examples in [3, 8]] for pool in range(30)]
@@ -102,7 +102,7 @@ def test_curves_of_pools_have_errors_and_are_those_of_pools_that_are_kept():
 
 
 def test_curves_are_a_mapping_a_table_and_a_plot():
-    curves = ic.baselines(4, numpy.arange(0, 9), 0.1, 0.25, layers=[2], looped=[3])
+    curves = ic.baselines.curves(4, numpy.arange(0, 9), 0.1, 0.25, layers=[2], looped=[3])
     assert list(curves) == ["no_context", "least_squares", "layers_2", "looped_3", "bayes", "bayes_limit"]
     assert set(curves.to_dict()) == {"context_length", *curves}
     assert str(curves).count("\n") == 9
@@ -133,4 +133,4 @@ def test_curves_are_a_mapping_a_table_and_a_plot():
 def test_what_is_out_of_range_is_refused_by_name(change, error, named):
     good = {"dimension": 3, "context_length": [2], "noise_variance": 0.1, "task_variance": 1.0}
     with pytest.raises(error, match=named):
-        ic.baselines(**good | change)
+        ic.baselines.curves(**good | change)

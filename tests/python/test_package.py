@@ -149,7 +149,7 @@ def test_parameters_are_named_as_in_the_headers(room):
 def test_defaults_are_those_of_the_headers():
     signature = lambda f: f.__doc__.split("\n")[0]  # noqa: E731
     assert "weight: numpy.typing.ArrayLike = 0.5" in signature(_core.laws.softmax_critical_length)
-    assert "bias: numpy.typing.ArrayLike = 0" in signature(_core.laws.ssmax_crossover_count)
+    assert "bias: float = 0" in signature(_core.laws.ssmax_crossover_count)
     for type_name, python in {"scoring::SSA": incontext.scoring.SSA, "scoring::SSMax": incontext.scoring.SSMax}.items():
         text = (ROOT / ENTRIES[type_name][0].header).read_text()
         for field in python._fields:
@@ -293,6 +293,12 @@ def test_types_are_checked_by_mypy(tmp_path):
         "run = ic.simulate.regression_error(attention, task, 40, maps, seed=1, trials=64)\n"
         "counts: list[int] = [one.count for one in run.estimates]\n"
         "mean: float = ic.simulate.reduced_softmax_error(attention, task, 40, maps[0], trials=64).mean\n"
+        "weight: float = ic.laws.annealed_ipr(1000, 1.0)\n"
+        "lengths: tuple[int, ...] = ic.laws.annealed_ipr([10, 100], 1.0).shape\n"
+        "error: ic.laws.Quadrature = ic.regression.softmax_error(attention, task, 40, ic.scoring.Softmax(2.0))\n"
+        "linear = ic.regression.generalization_error(attention, task, 40).linear\n"
+        "row = ic.scoring.weights(ic.scoring.Softmax(), [1.0, 2.0]).mean()\n"
+        "curves: ic.baselines.Curves = ic.baselines.curves(3, [1, 2], 0.1, 0.3)\n"
         "def betas(head: ic.calibration.HeadDetail) -> list[float]:\n"
         "    return head.rules['entropy'][0].inverse_temperature\n"
     )
