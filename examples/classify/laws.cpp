@@ -272,6 +272,7 @@ Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimension
       "Referee: attention, token by token, on two classes, n = " + std::to_string(n),
       {{"d"}, {"rule"}, parameter_column("kappa", "kappa"), parameter_column("gain", "rate or c"), {"of_margin"}});
   table.columns[4].heading = "of the margin";
+  table.audit = true;
   for (const std::int64_t d : dimensions) {
     const SphereTask task{d, 2, n};
     const double rate = two_class_best_rate(d, n).rate;
@@ -307,6 +308,7 @@ Table referee_table(ClassifyRun& run, const std::vector<std::int64_t>& dimension
 std::vector<Table> laws_figure(ClassifyRun& run) {
   const ClassifyOptions& o = run.options;
   std::vector<Table> tables{independent_table(run), referee_table(run, {o.simulation.dimension})};
+  tables.back().audit = false;  // of this figure it is a part
   Table cells = circle_table(run, law_kappa, CircleRows::attention_too);
   add_cells(cells, run);
   tables.push_back(std::move(cells));
