@@ -63,9 +63,11 @@ LongContext<T> long_context(std::int64_t dimension, const T& kappa, std::int64_t
   const T q = T(static_cast<double>(dimension - 1)) / T(2);
   const T nearest =
       boost::math::tgamma(T(T(1) + T(1) / q)) * exp(T(-(sphere_constants<T>(dimension).log_cap + log(n)) / q));
+  // in one exponent: in many dimensions 1/mu is beyond every number, and the largest weight is not
+  const T largest = exp(T(-mean.scaled - kappa * nearest)) / n;
   return {inverse_mean * (T(1) + v / n + (T(3) * v * v - skewness) / (n * n)),
           inverse_mean * inverse_mean * (v / n + (T(8) * v * v - T(2) * skewness) / (n * n)),
-          (T(1) + v + (T(3) * v * (T(1) + v) - T(2) * (third - v)) / n) / n, inverse_mean * exp(T(-kappa * nearest))};
+          (T(1) + v + (T(3) * v * (T(1) + v) - T(2) * (third - v)) / n) / n, largest};
 }
 
 }  // namespace incontext::classification
