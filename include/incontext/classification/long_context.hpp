@@ -23,7 +23,7 @@ struct LongContext {
   T mean;            ///< E 1/Z~ to order 1/n^2
   T variance;        ///< Var 1/Z~ to order 1/n^2
   T ipr;             ///< E sum_j p_j^2 to order 1/n^2
-  T largest_weight;  ///< E max_j p_j to leading order
+  T largest_weight;  ///< E max_j p_j to leading order; 1 where that is more
 };
 
 /// Closed forms of inverse_partition_function and expected_largest_weight for long contexts.
@@ -63,11 +63,10 @@ LongContext<T> long_context(std::int64_t dimension, const T& kappa, std::int64_t
   const T q = T(static_cast<double>(dimension - 1)) / T(2);
   const T nearest =
       boost::math::tgamma(T(T(1) + T(1) / q)) * exp(T(-(sphere_constants<T>(dimension).log_cap + log(n)) / q));
-  // in one exponent: in many dimensions 1/mu is beyond every number, and the largest weight is not
-  const T largest = exp(T(-mean.scaled - kappa * nearest)) / n;
+  const T largest = exp(T(-mean.scaled - kappa * nearest)) / n;  // one exponent, where 1/mu may overflow
   return {inverse_mean * (T(1) + v / n + (T(3) * v * v - skewness) / (n * n)),
           inverse_mean * inverse_mean * (v / n + (T(8) * v * v - T(2) * skewness) / (n * n)),
-          (T(1) + v + (T(3) * v * (T(1) + v) - T(2) * (third - v)) / n) / n, largest};
+          (T(1) + v + (T(3) * v * (T(1) + v) - T(2) * (third - v)) / n) / n, largest < T(1) ? largest : T(1)};
 }
 
 }  // namespace incontext::classification
