@@ -21,6 +21,11 @@ struct ArrayResult {
   nb::object values;
 };
 
+/// The array, or a copy where its numbers begin anywhere in memory, as those of a field of packed records do.
+inline nb::object aligned(const nb::object& array) {
+  return nb::cast<bool>(array.attr("flags").attr("aligned")) ? array : nb::object(array.attr("copy")());
+}
+
 /// The array as float32 if it is that or narrower, else as float64; whole numbers become float64. The masked elements of
 /// a masked array (numpy.ma) are those that a function of scores does not see: they become -infinity.
 inline nb::object as_real_array(const nb::object& values, double hidden = -std::numeric_limits<double>::infinity()) {
@@ -33,10 +38,9 @@ inline nb::object as_real_array(const nb::object& values, double hidden = -std::
   }
   const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
   const auto bytes = nb::cast<int>(array.attr("dtype").attr("itemsize"));
-  if (kind == "c" || kind == "O" || kind == "U" || kind == "S")
-    throw nb::type_error("incontext: the array is not real");
+  if (std::string("fiub").find(kind) == std::string::npos) throw nb::type_error("incontext: the array is not real");
   const bool narrow = kind == "f" && bytes <= 4;
-  return numpy.attr("asarray")(array, narrow ? numpy.attr("float32") : numpy.attr("float64"));
+  return aligned(numpy.attr("asarray")(array, narrow ? numpy.attr("float32") : numpy.attr("float64")));
 }
 
 inline bool is_float32(const nb::object& array) { return nb::cast<int>(array.attr("dtype").attr("itemsize")) == 4; }

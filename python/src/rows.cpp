@@ -116,10 +116,9 @@ ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores,
   const nb::object z = as_real_array(scores);
   if (!given.is_none()) require_result(given, z);
   const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object o =
-      other.is_none()
-          ? z
-          : nb::object(numpy.attr("broadcast_to")(numpy.attr("asarray")(other, z.attr("dtype")), z.attr("shape")));
+  const nb::object o = other.is_none() ? z
+                                       : nb::object(numpy.attr("broadcast_to")(
+                                             aligned(numpy.attr("asarray")(other, z.attr("dtype"))), z.attr("shape")));
   nb::list lead;
   for (const nb::handle size : z.attr("shape")) lead.append(size);
   if (lead.size() > 0) lead[lead.size() - 1] = 1;
@@ -127,7 +126,7 @@ ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores,
   const auto shares = [&](const nb::object& read) {
     return nb::cast<bool>(numpy.attr("may_share_memory")(given, read));
   };
-  const bool in_place = !given.is_none() && !shares(z) && !shares(o);
+  const bool in_place = !given.is_none() && aligned(given).is(given) && !shares(z) && !shares(o);
   const nb::object out = in_place ? given : nb::object(numpy.attr("empty")(z.attr("shape"), z.attr("dtype")));
   const double unseen = operation == Operation::log_weights ? -std::numeric_limits<double>::infinity() : 0;
   if (is_float32(z)) {

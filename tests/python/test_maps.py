@@ -50,6 +50,28 @@ def test_the_masked_elements_of_an_array_are_not_seen(map):
     assert (map(whole) == map([[1.0, 2.0, -numpy.inf], [4.0, 5.0, 7.0]])).all()
 
 
+@pytest.mark.parametrize("map, name", OF_ROWS, ids=[name for _, name in OF_ROWS])
+def test_fields_of_packed_records_are_arrays_as_others_are(map, name):
+    def packed(values, dtype="f8"):
+        records = numpy.zeros(values.shape, [("key", "i1"), ("x", dtype)])  # x begins behind one byte
+        records["x"] = values
+        return records["x"]
+
+    scores, cotangent = packed(SCORES), packed(COTANGENT)
+    assert not scores.flags.aligned
+    assert (map(scores) == map(SCORES)).all() and (map.vjp(scores, cotangent) == map.vjp(SCORES, COTANGENT)).all()
+    assert (map(packed(SCORES, "f4")) == map(SCORES.astype("f4"))).all()
+    out = packed(numpy.zeros(SCORES.shape))
+    assert scoring.weights(map, SCORES, out=out) is out and (out == map(SCORES)).all()
+
+
+@pytest.mark.parametrize("values", [numpy.array(["2020-01-01", "2020-01-02"], "datetime64[D]"), numpy.array([1j, 2]),
+                                    numpy.array([1, 2], "timedelta64[s]"), numpy.array(["1", "2"])])
+def test_scores_that_are_no_real_numbers_are_refused(values):
+    with pytest.raises(TypeError, match="the array is not real"):
+        scoring.Softmax()(values)
+
+
 @pytest.mark.parametrize("mask", [-1e9, -65504.0, float(numpy.finfo("float32").min), -1e4])
 @pytest.mark.parametrize("map", MAPS, ids=NAMES)
 def test_a_finite_mask_masks(map, mask):
