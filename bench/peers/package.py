@@ -82,7 +82,7 @@ def risk(order):
 
 def curves(order):
     arguments = order["dimension"], order["lengths"], order["noise"], order["prior"]
-    return protocol.fastest(lambda: ic.baselines(*arguments, **order["chosen"]), 1)
+    return protocol.fastest(lambda: ic.baselines.curves(*arguments, **order["chosen"]), 1)
 
 
 def baselines(workload):

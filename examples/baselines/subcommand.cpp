@@ -98,9 +98,11 @@ std::string in_words(const Settings& settings) {
 Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves,
                   const std::vector<std::int64_t>& lengths, const Settings& settings) {
   Table table{.name = "curves",
-              .title = "Mean squared errors of what reads a context: " + in_words(settings),
+              .title = "Mean squared errors of predictors: " + in_words(settings),
               .columns = {{.name = "context_length", .heading = "examples"}},
-              .notes = {"Exact at this size. bayes is the floor that no reader of the context can be below; least "
+              .notes = {settings.pretraining_tasks.empty() ? "Exact at this size."
+                                                           : "Exact at this size, but for means over pools.",
+                        "bayes is the floor that no reader of the context can be below; least "
                         "squares, of least norm, has no mean where examples and dimensions differ by at most one."},
               .audit_notes = {"bayes limit is that of bayes for large sizes."},
               .key_columns = 1};

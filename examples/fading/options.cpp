@@ -90,7 +90,7 @@ UnusedOptions check_combination(const CLI::App& app, const FadingOptions& o) {
   if (o.simulation.relative_error > 0 && o.figure != FadingFigure::phase) {
     unused.add("--relative-error", {"--most-scores"});
   }
-  if (o.simulation.none) unused.add("--no-simulation", {"--most-scores"});
+  if (o.simulation.none) unused.add("--no-simulation", {"--most-scores", "--audit"});
   add_unused_run_options(unused, o.simulation, o.output, o.figure == FadingFigure::diagram);
   return unused;
 }

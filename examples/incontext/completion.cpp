@@ -43,10 +43,14 @@ struct Place {
   std::vector<std::string> words;
   std::string names;
   std::vector<Completed> options;
+  bool is_group = false;  ///< whether the names are those of subcommands or tasks
 };
 
 void add_places(std::vector<Place>& places, const std::vector<std::string>& words, const Subcommand& subcommand) {
-  Place place{.words = words, .names = {}, .options = {{"help", false, ""}, {"version", false, ""}}};
+  Place place{.words = words,
+              .names = {},
+              .options = {{"help", false, ""}, {"version", false, ""}},
+              .is_group = !subcommand.tasks.empty()};
   for (const Subcommand& task : subcommand.tasks) {
     place.names += (place.names.empty() ? "" : " ") + task.name;
     std::vector<std::string> all = words;
@@ -114,15 +118,23 @@ complete -o default -F _)" +
          program + " " + program + "\n";
 }
 
-/// Commands of fish: what can follow where all words of a place have been typed.
+/// Commands of fish: what can follow the words of a place, where nothing or anything else was typed after them.
 std::string fish_script(const std::string& program, const std::vector<Place>& places) {
-  std::string script;
+  const std::string at = "__" + program + "_at";
+  std::string script = "function " + at + R"(
+    set -l typed (commandline -poc)[2..]
+    set -l place $argv[2..]
+    test $argv[1] = within; or test (count $typed) -eq (count $place); or return 1
+    test (count $typed) -ge (count $place); or return 1
+    for i in (seq (count $place))
+        test "$typed[$i]" = "$place[$i]"; or return 1
+    end
+end
+)";
   for (const Place& place : places) {
-    std::string typed = place.words.size() == 1 ? "__fish_use_subcommand" : "";
-    for (std::size_t i = 1; i < place.words.size(); ++i) {
-      typed += (i > 1 ? "; and " : "") + ("__fish_seen_subcommand_from " + place.words[i]);
-    }
-    const std::string begin = "complete -c " + program + " -n '" + typed + "'";
+    const std::vector<std::string> words(place.words.begin() + 1, place.words.end());
+    const std::string begin = "complete -c " + program + " -n '" + at + (place.is_group ? " exactly " : " within ") +
+                              joined(words, " ") + "'";
     if (!place.names.empty()) script += begin + " -f -a '" + place.names + "'\n";
     for (const Completed& option : place.options) {
       script += begin + " -l " + option.name;

@@ -64,7 +64,7 @@ namespace detail {
 /// Scores between commas: finite numbers, or -inf where a key is masked.
 inline Numbers parse_scores(const std::string& name, const std::string& text, bool masks) {
   Numbers numbers;
-  for (const std::string& part : parse_list(text)) {
+  for (const std::string& part : parse_number_list(name, text)) {
     const bool masked = masks && names_minus_infinity(part);
     numbers.push_back(masked ? -std::numeric_limits<double>::infinity() : parse_number(name, part));
   }

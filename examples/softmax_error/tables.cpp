@@ -84,6 +84,19 @@ void add_optimum(Table& table, std::vector<Cell> varied, const Situation& at, co
   if (std::find(table.notes.begin(), table.notes.end(), note) == table.notes.end()) table.notes.push_back(note);
 }
 
+/// The only row of such a table.
+std::string optimum_in_words(const Table& optima) {
+  const auto number = [&](const char* name) {
+    for (std::size_t j = 0; j < optima.columns.size(); ++j) {
+      if (optima.columns[j].name == name) return in_words(std::get<double>(optima.rows.front()[j]));
+    }
+    return std::string();
+  };
+  return "Softmax errs least at τ = " + number("optimal") + ": " + number("error") + ". At " +
+         number("approximate_temperature") + ", where approximate softmax errs least, it errs " +
+         number("error_there") + ".";
+}
+
 /// Adds a map at its best parameter, where it has one.
 void add_best(std::vector<NamedMap>& named, const std::string& name, const Optimum& best, const Map& map) {
   if (is_inside(best)) named.push_back({name, best.parameter, map});
@@ -153,22 +166,16 @@ std::vector<Table> temperature_tables(Run& run, const std::string& title, const 
                                       const std::vector<std::pair<std::int64_t, Situation>>& situations) {
   Table errors = error_table(title, varied, "temperature");
   Table optima = optimum_table(varied);
-  std::string least;
   for (const auto& [value, at] : situations) {
     const std::vector<Cell> cells = varied.empty() ? std::vector<Cell>{} : std::vector<Cell>{value};
     const Optimum best = optimal_temperature(at);
     add_errors(errors, run, "temperatures", cells, at, softmaxes(run.options, at, best));
     add_optimum(optima, cells, at, best);
-    const double approximate = approximate_optimal_temperature(at);
-    least = "Softmax errs least at τ = " + in_words(best.parameter) + ": " + in_words(best.error) + ". At " +
-            in_words(approximate) + ", where approximate softmax errs least, it errs " +
-            in_words(exact_error(at, Softmax{approximate}).value) + ".";
   }
   add_notes(errors, situations.front().second);
   if (varied.empty()) {  // one sentence says it
     optima.audit = true;
-    if (optima.notes.empty()) optima.notes.push_back(least);
-    errors.notes.insert(errors.notes.begin(), optima.notes.front());
+    errors.notes.insert(errors.notes.begin(), optima.notes.empty() ? optimum_in_words(optima) : optima.notes.front());
   }
   return {std::move(errors), std::move(optima)};
 }

@@ -16,7 +16,7 @@ namespace incontext::examples {
 class Claims {
  public:
   /// The verdict on a negative control that is wrong, as it should be.
-  static constexpr const char* refuted = "refuted, as it should be";
+  static constexpr const char* refuted = "refuted";
 
   /// Equality up to rounding.
   void equal(const std::string& claim, std::string where, double computed, double theory) {

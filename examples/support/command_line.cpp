@@ -87,11 +87,7 @@ void require_files(const ProgramOptions& program) {
 
 double parse_number(const std::string& name, std::string_view text) {
   const auto value = parse_decimal(trimmed(text));
-  const bool several = trimmed(text).find_first_of(" \t;") != std::string_view::npos;
-  if (!value && !names_non_finite(text)) {
-    throw_input_error(name, "is not a number", text,
-                      several ? "a finite number; in lists commas between them" : "a finite number");
-  }
+  if (!value && !names_non_finite(text)) throw_input_error(name, "is not a number", text, "a finite number");
   if (!value || !std::isfinite(*value)) throw_input_error(name, "is not finite", text, "a finite number");
   return *value;
 }
@@ -104,6 +100,15 @@ std::vector<std::string> parse_list(const std::string& text) {
     at = end + 1;
   }
   if (parts.size() > 1 && parts.back().empty()) parts.pop_back();  // `seq -s,` ends with one on some systems
+  return parts;
+}
+
+std::vector<std::string> parse_number_list(const std::string& name, const std::string& text) {
+  std::vector<std::string> parts = parse_list(text);
+  for (const std::string& part : parts) {
+    if (part.find_first_of(" \t;") == std::string::npos) continue;
+    throw_input_error(name, "has no commas between its numbers", text, "commas");
+  }
   return parts;
 }
 
@@ -185,7 +190,7 @@ CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std:
                         const std::string& description, std::int64_t minimum, std::int64_t maximum) {
   const auto read = [&target, name, minimum, maximum](const std::string& text) {
     target.clear();
-    for (const std::string& part : parse_list(text)) {
+    for (const std::string& part : parse_number_list(name, text)) {
       target.push_back(parse_count<std::int64_t>(name, part, minimum, maximum));
     }
   };
@@ -196,7 +201,7 @@ CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::v
                                   const std::string& description) {
   const auto read = [&target, name](const std::string& text) {
     target.clear();
-    for (const std::string& part : parse_list(text)) {
+    for (const std::string& part : parse_number_list(name, text)) {
       target.push_back(parse_number(name, part));
       if (!(target.back() > 0)) throw_input_error(name, "is not positive", part, "0 < value");
     }
@@ -269,12 +274,12 @@ void add_trial_options(CLI::App& app, SimulationOptions& options) {
 void add_device_options(CLI::App& app, SimulationOptions& options) {
   add_count<std::uint64_t>(app, "--seed", options.seed, "Seed of the random streams", 0);
   const std::string devices = "automatic|serial|openmp|tbb|cuda|cuda:N|cuda:all";
-  const auto read_device = [&options, devices](const std::string& text) {
+  const auto read_device = [&options](const std::string& text) {
     try {
       options.device = simulate::device_named(text);
       options.gpu = simulate::gpu_named(text);
     } catch (const std::invalid_argument&) {
-      throw_input_error("--device", "is unknown", text, devices);
+      throw_unknown_word("--device", text, {"automatic", "serial", "openmp", "tbb", "cuda", "cuda:N", "cuda:all"});
     }
   };
   add_read(app, "--device", read_device, "Where to simulate; of several GPUs, on which, or on all at once", devices,
@@ -551,10 +556,12 @@ bool parse_unless_help(CLI::App& app, int argc, char** argv) {
 void ignore_invalid_thread_number() {
   const char* value = std::getenv("OMP_NUM_THREADS");
   if (value == nullptr) return;
-  const std::string_view text = trimmed(value);
-  const bool begins_positive = !text.empty() && '1' <= text.front() && text.front() <= '9';
-  if (!begins_positive || text.find_first_not_of("0123456789, \t") != std::string_view::npos)
-    ::unsetenv("OMP_NUM_THREADS");
+  const auto is_positive = [](const std::string& part) {
+    return part.find_first_not_of("0123456789") == std::string::npos &&
+           part.find_first_not_of('0') != std::string::npos;
+  };
+  const std::vector<std::string> parts = parse_list(value);
+  if (!std::all_of(parts.begin(), parts.end(), is_positive)) ::unsetenv("OMP_NUM_THREADS");
 }
 
 }  // namespace

@@ -66,6 +66,9 @@ double parse_number(const std::string& name, std::string_view text);
 /// The parts of `text` between commas, without the blanks around them; one comma at the end is no part.
 std::vector<std::string> parse_list(const std::string& text);
 
+/// The parts of a list of numbers; blanks and semicolons between them are refused.
+std::vector<std::string> parse_number_list(const std::string& name, const std::string& text);
+
 /// An option whose text is parsed by `read`, which throws to refuse it; `type` and `shown_default` are for the help
 /// text and the report. The variables that options set must outlive the parse.
 CLI::Option* add_read(CLI::App& app, const std::string& name, std::function<void(const std::string& text)> read,

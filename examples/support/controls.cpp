@@ -77,12 +77,17 @@ void Controls::join(Verdict& verdict) const {
     });
     return rows;
   };
+  const auto number_with = [&](ControlOutcome outcome) { return rows_with(outcome).size(); };
   if (failures_ == 0) {
-    const std::size_t rejected = rows_with(ControlOutcome::rejected).size(), too_near = table_.rows.size() - rejected;
-    if (rejected == 0) return;
-    verdict.text += " Negative controls: " + std::to_string(rejected) + " rejected, as " +
+    const std::size_t rejected = number_with(ControlOutcome::rejected);
+    const std::size_t unclear = number_with(ControlOutcome::cannot_tell),
+                      missing = table_.rows.size() - rejected - unclear;
+    if (missing == table_.rows.size()) return;
+    verdict.text += " Negative controls (--audit): " + std::to_string(rejected) + " rejected, as " +
                     (rejected == 1 ? "it" : "they") + " should be";
-    verdict.text += too_near > 0 ? "; " + std::to_string(too_near) + " too near to tell." : ".";
+    if (unclear > 0) verdict.text += "; " + std::to_string(unclear) + " that the run cannot tell from the truth";
+    if (missing > 0) verdict.text += "; " + std::to_string(missing) + " not reached";
+    verdict.text += ".";
     return;
   }
   verdict.agrees = false;

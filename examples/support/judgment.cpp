@@ -15,12 +15,13 @@
 
 namespace incontext::examples {
 
-/// A comparison, the name of its row, and whether the user asked for it: a row that was not asked for may be left without
-/// a verdict.
+/// A comparison, the name of its row, whether the user asked for it, and whether its table is for the audit: a row that
+/// was not asked for may be left without a verdict.
 struct Judgment::Entry {
   statistics::Comparison comparison;
   bool asked = true;
   std::string row = {};
+  bool audit = false;
 
   Cell cell(Pending::Field field) const;
 };
@@ -220,6 +221,7 @@ void Judgment::settle(std::vector<Table>& tables) {
         if (pending == nullptr) continue;
         Entry& entry = entries_[pending->comparison];
         if (entry.row.empty()) entry.row = row_name(table, row);
+        entry.audit = table.audit;
         cell = entry.cell(pending->field);
         last = &table;
       }
@@ -240,8 +242,13 @@ std::string Judgment::headline(std::size_t asked) const {
                          ? "DISAGREEMENT in " + std::to_string(whole_.disagreements) + " of " + family
                      : left > 0 ? "Incomplete: " + family + " judged, and none disagrees"
                                 : "Agreement: " + family;
-  text += ", largest |z| " + fixed(entries_[*whole_.farthest].comparison.agreement.excess, 2) + ", bound " +
+  const auto hidden = std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.audit; });
+  if (hidden > 0) text += ", " + std::to_string(hidden) + " of them with --audit";
+  const Entry& farthest = entries_[*whole_.farthest];
+  text += ", largest |z| " + fixed(farthest.comparison.agreement.excess, 2) + " (" + farthest.row + "), bound " +
           fixed(whole_.bound, 2);
+  constexpr double bound_of_many_values = 6;
+  if (whole_.bound > bound_of_many_values) text += ", because some errors are those of few values";
   if (!whole_.coarsest) return text + ".";
   const std::string median = statistics::percent_text(whole_.median_resolution);
   const std::string worst = statistics::percent_text(worst_resolution());

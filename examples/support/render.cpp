@@ -120,6 +120,17 @@ struct CellToCsv {
   std::string operator()(const Pending&) const { return ""; }
 };
 
+/// Whether a row without a theory has a number in this column: then it is all that stands beside the simulation.
+bool replaces_theory(const Table& table, std::size_t column) {
+  const auto theory =
+      std::find_if(table.columns.begin(), table.columns.end(), [](const Column& one) { return one.name == "theory"; });
+  if (theory == table.columns.end() || table.columns[column].decimals_as == 0) return false;
+  const auto at = static_cast<std::size_t>(theory - table.columns.begin());
+  return std::any_of(table.rows.begin(), table.rows.end(), [&](const std::vector<Cell>& row) {
+    return std::holds_alternative<std::monostate>(row[at]) && !std::holds_alternative<std::monostate>(row[column]);
+  });
+}
+
 /// The table for the text report: without what is for CSV and JSON alone, or for the audit, and without empty columns.
 Table shown_part(const Table& table, bool audit) {
   Table part{.title = table.title, .columns = {}, .rows = {}, .notes = table.notes};
@@ -131,7 +142,7 @@ Table shown_part(const Table& table, bool audit) {
       return !std::holds_alternative<std::monostate>(row[j]);
     });
     const bool wanted = in_text == InText::shown || (filled && in_text == InText::where_filled) ||
-                        (filled && audit && in_text == InText::audit);
+                        (filled && in_text == InText::audit && (audit || replaces_theory(table, j)));
     if (!wanted) continue;
     part.columns.push_back(table.columns[j]);
     for (std::size_t i = 0; i < table.rows.size(); ++i) part.rows[i].push_back(table.rows[i][j]);

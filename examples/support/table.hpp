@@ -23,7 +23,8 @@ using Cell = std::variant<std::monostate, double, std::int64_t, std::string, Pen
 /// for values that the user chose; or with two decimals, for z.
 enum class Style { aligned, shortest, two_decimals };
 
-/// Whether the text report has a column: always, only if one of its cells is filled, so and with --audit alone, or never.
+/// Whether the text report has a column: always; if one of its cells is filled; if one is, and the report is for the
+/// audit; or never.
 enum class InText { shown, where_filled, audit, hidden };
 
 /// `name` is the stable key of CSV and JSON; `heading` is what the text table shows (the name with blanks, if empty).
@@ -42,7 +43,7 @@ inline constexpr const char* controls_name = "controls";
 
 /// `name` is the short, stable key of CSV and JSON, in lower case with underscores; `title` is the sentence that people
 /// read. The answer is one table of a report, with its notes. What a referee asks for, such as negative controls, second
-/// opinions and remarks on the draws, is for the audit: CSV and JSON have it always, the text with --audit.
+/// opinions and remarks on the draws, is for the audit: JSON has it always, CSV its tables, and text with --audit.
 struct Table {
   std::string name = {};
   std::string title;

@@ -17,8 +17,10 @@ nlohmann::ordered_json UnusedOptions::arguments() const { return arguments_of(ap
 
 void add_run_output_options(CLI::App& app, OutputOptions& output) {
   add_output_options(app, output);
-  add_flag(app, "--audit", output.audit,
-           "Text with negative controls, second opinions and remarks on the draws; CSV and JSON always have them");
+  add_flag(
+      app, "--audit", output.audit,
+      "Text with what a referee asks for: controls, second opinions, remarks on the draws; JSON always has it, CSV "
+      "its tables");
   add_flag(app, "--replace-by-partial", output.replace_by_partial,
            "Let the report of a stopped run replace the file of --output; otherwise it is written to FILE.partial");
   head_options(app, "Output");
@@ -27,6 +29,7 @@ void add_run_output_options(CLI::App& app, OutputOptions& output) {
 void add_unused_run_options(UnusedOptions& unused, const SimulationOptions& simulation, const OutputOptions& output,
                             bool theory_has_threads) {
   if (output.format != Format::table) unused.add("--format csv or json", {"--audit"});
+  if (simulation.record.part) unused.add("--part", {"--audit"});
   if (simulation.relative_error > 0) unused.add("--relative-error", {"--trials"});
   if (simulation.none) {
     unused.add("--no-simulation", {"--trials", "--relative-error", "--seed", "--device", "--checkpoint", "--resume",

@@ -293,10 +293,7 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
   }
   table.notes.push_back(pretraining_note(o, 1, o.law.noise_variance));
   table.notes.push_back(gain_note(theory_in_words(theory) + " for these rows", theory));
-  if (!theory.exact) {
-    show_theory_beside(table);
-    table.notes.push_back(too_many_note);
-  }
+  if (!theory.exact) table.notes.push_back(too_many_note);
   table.notes.push_back(
       "Gaussian inputs of the same mean and covariance would have τ* = " + in_words(gaussian_optimum) + ".");
   table.audit_notes.push_back("z Gaussian says how far the theory of such inputs is off here (not judged).");
@@ -387,10 +384,7 @@ std::vector<Table> labels_on_rows(Run& run, const DataSet& data) {
   warn_of_means(table, law);
   table.notes.push_back(pretraining_note(o, explained, noise));
   table.notes.push_back(gain_note(theory_in_words(theory) + " for these rows and labels", theory));
-  if (!theory.exact) {
-    show_theory_beside(table);
-    table.notes.push_back(too_many_note);
-  }
+  if (!theory.exact) table.notes.push_back(too_many_note);
   if (theory.exact) {
     double off = 0;
     for (const double temperature : values_of(named)) {

@@ -188,12 +188,6 @@ Table comparison_table(std::string title, std::vector<Column> prefix, const Read
   return table;
 }
 
-void show_theory_beside(Table& table) {
-  for (Column& column : table.columns) {
-    if (column.in_text == InText::audit && column.decimals_as != 0) column.in_text = InText::where_filled;
-  }
-}
-
 void add_row(Table& table, std::vector<Cell> prefix, std::vector<Cell> comparison) {
   prefix.insert(prefix.end(), std::make_move_iterator(comparison.begin()), std::make_move_iterator(comparison.end()));
   table.add_row(std::move(prefix));

@@ -87,9 +87,6 @@ statistics::Theory theory_at(const Parabola& error, double temperature);
 /// `prefix` columns, then what predicts, at which temperature, the comparison, and the theory beside it with its z.
 Table comparison_table(std::string title, std::vector<Column> prefix, const Reading& reading);
 
-/// Has the theory beside the exact one in the text always, not for the audit alone, where there is no exact one.
-void show_theory_beside(Table& table);
-
 void add_row(Table& table, std::vector<Cell> prefix, std::vector<Cell> comparison);
 
 /// In how many rows the simulation rejects the theory beside the exact one, as a negative control.

@@ -45,7 +45,15 @@ Subcommand subcommand() {
        .description =
            "The error of in-context linear regression against the attention temperature, closed form beside\n"
            "simulation. Without --figure, --data or --scores: many temperatures of an attention pretrained on\n"
-           "one law and tested on another.\n" +
+           "one law and tested on another. Figures of arXiv 2511.01292 and what belongs to them:\n"
+           "  --figure 2a          the error against the context length\n"
+           "  --figure 2b, 2c      under another covariance of the inputs, of the tasks\n"
+           "  --figure 3a, 3b      under more noise, against the length and against the noise\n"
+           "  --figure 3c          the best temperature against the noise\n"
+           "  --figure 6, 7        the best temperature and rules for it under four shifts, and the error at the "
+           "rules\n"
+           "  --figure mean-shift  inputs whose mean moves\n"
+           "  --figure scores      the moment ratio of drawn scores, Appendix J\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"
                  "  incontext temperature --input-scale 2 --context-length 40\n"

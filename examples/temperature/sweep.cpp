@@ -23,7 +23,6 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
   add_attention_rows(table, run, {}, at, error, named_temperatures(o.temperatures, error), o.reading);
   add_bayes_row(table, run, {}, at.task, l);
   if (o.reading.scoring == ScoringChoice::softmax && !error.exact) {
-    show_theory_beside(table);
     table.notes.push_back(
         "No exact law is known for softmax with its query among the keys unless M is a multiple of the inverse of the "
         "inputs' covariance; the theory of approximate softmax stands beside it.");

@@ -97,10 +97,15 @@ class Curves:
         return axes
 
 
+def _list(counts: Any) -> list[Any]:
+    """One number or several, as a list."""
+    return [counts] if isinstance(counts, (int, numpy.integer)) else list(counts)
+
+
 def curves(dimension: int, context_length: Any, noise_variance: float, task_variance: float, *,
-           input_variance: float = 1.0, layers: Sequence[int] = (), looped: Sequence[int] = (),
-           query_noise: bool = True, per_dimension: bool = False, pretraining_tasks: Sequence[int] = (),
-           sgd_tasks: Sequence[int] = (), pools: int = 100, pool_seed: int = 1) -> Curves:
+           input_variance: float = 1.0, layers: int | Sequence[int] = (), looped: int | Sequence[int] = (),
+           query_noise: bool = True, per_dimension: bool = False, pretraining_tasks: int | Sequence[int] = (),
+           sgd_tasks: int | Sequence[int] = (), pools: int = 100, pool_seed: int = 1) -> Curves:
     """The reference curves at each context length.
 
     >>> import incontext as ic
@@ -128,7 +133,7 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
                          f"{context_length!r}; needs counts from 0 to 1e6)")
     lengths = given.astype(numpy.int64)
     found = reference_curves(dimension, lengths.tolist(), noise_variance, task_variance, input_variance,  # noqa: F405
-                             list(layers), list(looped), query_noise, per_dimension, list(pretraining_tasks),
-                             list(sgd_tasks), pools, pool_seed)
+                             _list(layers), _list(looped), query_noise, per_dimension, _list(pretraining_tasks),
+                             _list(sgd_tasks), pools, pool_seed)
     return Curves(lengths, {name: numpy.asarray(values) for name, (values, _) in found},
                   {name: numpy.asarray(errors) for name, (_, errors) in found if errors})

@@ -244,12 +244,17 @@ std::string number_type(const Result& result, Given given) {
 
 bool writes_record(const Form& form) { return form.result.record != nullptr && !form.result.is_choice; }
 
+bool takes_records(const Form& form) {
+  return std::any_of(form.parameters.begin(), form.parameters.end(),
+                     [](const Parameter& parameter) { return !parameter.records.empty(); });
+}
+
 std::string signature(const Form& form, Given given) {
   std::string text = "def " + form.name + "(";
   for (const Parameter& parameter : form.parameters) {
     if (text.back() != '(') text += ", ";
     const std::string type = given == Given::arrays         ? "numpy.typing.ArrayLike"
-                             : parameter.choices == nullptr ? "float"
+                             : parameter.choices == nullptr ? "float | numpy.number[typing.Any]"
                                                             : "str | incontext." + std::string(parameter.choices);
     text += std::string(parameter.name) + ": " + (parameter.records.empty() ? type : Form::types(parameter));
     if (!parameter.fallback) continue;
@@ -257,8 +262,10 @@ std::string signature(const Form& form, Given given) {
     std::snprintf(number, sizeof number, "%g", *parameter.fallback);
     text += std::string(" = ") + (parameter.fallback_text != nullptr ? parameter.fallback_text : number);
   }
-  return text + ") -> " +
-         (writes_record(form) ? "incontext." + std::string(form.result.record) : number_type(form.result, given));
+  if (writes_record(form)) return text + ") -> incontext." + std::string(form.result.record);
+  const std::string number =
+      takes_records(form) ? number_type(form.result, Given::numbers) + " | " : "";  // a field may be an array
+  return text + ") -> " + number + number_type(form.result, given);
 }
 
 }  // namespace
@@ -272,9 +279,10 @@ void Room::add(const char* name, const std::vector<Parameter>& parameters, const
         name, [form](const nb::args& arguments, const nb::kwargs& keywords) { return form(arguments, keywords); },
         nb::sig(texts.back().c_str()), text);
   };
-  // The first is called; for editors and type checkers a number of numbers is a number.
-  if (!writes_record(form)) define(Given::numbers, docs(name));
-  define(Given::arrays, writes_record(form) ? docs(name) : "");
+  // For editors and type checkers numbers give a number, and arrays an array; the first definition is called.
+  const bool two = !writes_record(form) && !takes_records(form);
+  if (two) define(Given::numbers, docs(name));
+  define(Given::arrays, two ? "" : docs(name));
 }
 
 }  // namespace incontext::python

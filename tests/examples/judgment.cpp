@@ -261,16 +261,22 @@ TEST_CASE("what is said of draws is said where something was drawn", "[judgment]
 
 TEST_CASE("a control that should have been rejected and was not is a disagreement", "[judgment]") {
   const Estimate estimate(incontext::statistics::Moments{.count = 100, .mean = 0.3, .sum_of_squares = 99 * 1e-4});
+  std::string said;
   const auto verdict_of = [&](double claimed, double exact) {
     Controls controls;
     controls.add({"limit", std::int64_t{10}, "here"}, claimed, exact, estimate);
     Verdict verdict{.agrees = true, .text = "Agreement."};
     controls.join(verdict);
+    said = verdict.text;
+    for (const std::string& row : verdict.rows) said += '\n' + row;
     return std::make_pair(verdict.agrees.value(), std::get<std::string>(controls.table().rows.at(0).back()));
   };
   CHECK(verdict_of(0.5, 0.3) == std::make_pair(true, std::string("rejected")));
+  CHECK(said == part("1 rejected, as it should be."));
   CHECK(verdict_of(0.3, 0.5) == std::make_pair(false, std::string("NOT REJECTED")));
+  CHECK(said == part("\nWrong, and not rejected: limit, n = 10, here."));
   CHECK(verdict_of(0.3, 0.305) == std::make_pair(true, std::string("cannot tell")));
+  CHECK(said == part("0 rejected, as they should be; 1 that the run cannot tell from the truth."));
 }
 
 }  // namespace judgment_test

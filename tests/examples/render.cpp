@@ -149,12 +149,14 @@ TEST_CASE("the JSON report has the record of its run", "[render]") {
 
 TEST_CASE("what is for the audit is in CSV and JSON, and in text where the report asks for it", "[render]") {
   Report report = small_report();
-  report.tables[0].columns[2].in_text = InText::audit;
+  report.tables[0].columns[2].in_text = InText::audit;  // shown still: one row has this number in place of a theory
+  report.tables[0].columns[3].in_text = InText::audit;
   report.tables[0].audit_notes = {"a remark on the draws"};
   report.tables.push_back({.title = "Controls", .columns = {{"statement"}}, .rows = {{"wrong"}}, .audit = true});
   const std::string answer = render_text(report);
   CHECK(answer == part("a note"));
-  for (const char* words : {"± error", "a remark on the draws", "Controls"}) {
+  CHECK(answer == part("± error"));
+  for (const char* words : {"count", "a remark on the draws", "Controls"}) {
     CAPTURE(words);
     CHECK_FALSE(answer == part(words));
     report.audit = true;

@@ -214,3 +214,6 @@ def _():
             script = f"{shlex.quote(PROGRAM)} completion fish | source; complete -C {shlex.quote('incontext ' + typed)}"
             done = subprocess.run(["fish", "-c", script], capture_output=True, text=True)
             assert word in done.stdout.split() and not done.stderr, (typed, done)
+            for typed, word in {"train regression ": "affine", "temperature --figure scores --": "--alpha"}.items():
+                script = f"{shlex.quote(PROGRAM)} completion fish | source; complete -C {shlex.quote('incontext ' + typed)}"
+                assert word not in subprocess.run(["fish", "-c", script], capture_output=True, text=True).stdout.split()

@@ -13,7 +13,7 @@ def all_rejected(table):
 
 
 def all_agree(table):
-    return table["rows"] and all(one["verdict"] == ("refuted, as it should be" if one.get("relation") == "!=" else "agrees")
+    return table["rows"] and all(one["verdict"] == ("refuted" if one.get("relation") == "!=" else "agrees")
                                  for one in table["rows"])
 
 

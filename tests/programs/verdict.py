@@ -142,6 +142,7 @@ def _():
             assert len(notes) <= 3, (line, parts[1])
         assert "\nNegative controls: " not in text, line
         audit = run(f"{line} {small} --device serial --audit").output
+        assert audit != text, line
         for table in json.loads(run(f"{line} {small} --device serial --format json").output)["tables"]:
             for words in table["title"], *table["notes"]:
                 assert " ".join(words.split()) in " ".join(audit.split()), (line, words)

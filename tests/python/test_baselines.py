@@ -32,6 +32,7 @@ def test_the_simulation_agrees_with_the_curves():
     setting = ic.simulate.BaselineSetting(20, 40, task, descents=[rates.learning_rates], penalties=[2.0])
     run = ic.simulate.baseline_errors(setting, seed=4, trials=65536)
     curves = ic.baselines.curves(20, 40, 0.1, 0.05, layers=[1, 2])
+    assert (ic.baselines.curves(20, 40, 0.1, 0.05, layers=2)["layers_2"] == curves["layers_2"]).all()
     assert abs(ic.statistics.agree(curves["layers_2"][0], run.estimates[0]).z) < 5
     assert abs(ic.statistics.agree(curves["layers_1"][0], run.estimates[0]).z) > 5
     assert abs(ic.statistics.agree(curves["bayes"][0], run.estimates[1]).z) < 5

@@ -283,7 +283,7 @@ def test_types_are_checked_by_mypy(tmp_path):
     pytest.importorskip("mypy")
     user = tmp_path / "user.py"
     user.write_text(
-        "import incontext as ic\n"
+        "import incontext as ic, numpy\n"
         "law = ic.laws.Quadrature(0.5, 1e-9)\n"
         "estimate = ic.statistics.Estimate(count=10, mean=0.4, standard_error=0.1)\n"
         "z: float = law.agree(estimate).z\n"
@@ -294,6 +294,7 @@ def test_types_are_checked_by_mypy(tmp_path):
         "counts: list[int] = [one.count for one in run.estimates]\n"
         "mean: float = ic.simulate.reduced_softmax_error(attention, task, 40, maps[0], trials=64).mean\n"
         "weight: float = ic.laws.annealed_ipr(1000, 1.0)\n"
+        "of_numpy: float = ic.laws.annealed_ipr(numpy.int64(10), 1.0)\n"
         "lengths: tuple[int, ...] = ic.laws.annealed_ipr([10, 100], 1.0).shape\n"
         "error: ic.laws.Quadrature = ic.regression.softmax_error(attention, task, 40, ic.scoring.Softmax(2.0))\n"
         "linear = ic.regression.generalization_error(attention, task, 40).linear\n"
