@@ -149,7 +149,7 @@ def test_parameters_are_named_as_in_the_headers(room):
 def test_defaults_are_those_of_the_headers():
     signature = lambda f: f.__doc__.split("\n")[0]  # noqa: E731
     assert "weight: numpy.typing.ArrayLike = 0.5" in signature(_core.laws.softmax_critical_length)
-    assert "bias: float = 0" in signature(_core.laws.ssmax_crossover_count)
+    assert "bias: float | numpy.number[typing.Any] = 0" in signature(_core.laws.ssmax_crossover_count)
     for type_name, python in {"scoring::SSA": incontext.scoring.SSA, "scoring::SSMax": incontext.scoring.SSMax}.items():
         text = (ROOT / ENTRIES[type_name][0].header).read_text()
         for field in python._fields:
