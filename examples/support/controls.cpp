@@ -83,11 +83,14 @@ void Controls::join(Verdict& verdict) const {
     const std::size_t unclear = number_with(ControlOutcome::cannot_tell),
                       missing = table_.rows.size() - rejected - unclear;
     if (missing == table_.rows.size()) return;
-    verdict.text += " Negative controls (--audit): " + std::to_string(rejected) + " rejected, as " +
-                    (rejected == 1 ? "it" : "they") + " should be";
-    if (unclear > 0) verdict.text += "; " + std::to_string(unclear) + " that the run cannot tell from the truth";
-    if (missing > 0) verdict.text += "; " + std::to_string(missing) + " not reached";
-    verdict.text += ".";
+    std::string found;
+    const auto say = [&found](std::size_t number, const std::string& of_them) {
+      if (number > 0) found += (found.empty() ? "" : "; ") + std::to_string(number) + of_them;
+    };
+    say(rejected, rejected == 1 ? " rejected, as it should be" : " rejected, as they should be");
+    say(unclear, " that the run cannot tell from the truth");
+    say(missing, " not reached");
+    verdict.text += " Negative controls (--audit): " + found + ".";
     return;
   }
   verdict.agrees = false;

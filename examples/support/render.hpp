@@ -48,7 +48,7 @@ nlohmann::ordered_json json_number(double value);
 /// or comma.
 std::vector<std::string> table_names(const std::vector<Table>& tables);
 
-std::string render_table(const Table& table, TextWidth width = {}, bool audit = true);
+std::string render_table(const Table& table, TextWidth width = {}, bool audit = false);
 
 /// The text of --help with its long lines broken: of an option's description, which begins at column `description`, and
 /// of paragraphs. Indented lines, which are commands to copy, stay whole.
@@ -74,9 +74,9 @@ std::string render_csv(const Report& report);
 /// `arguments` has every option; null means that it had no effect or no value. `complete` is false if the run was
 /// stopped early; `trials` counts all that were run, `device` and `threads` say where. A row to be judged has
 /// `theory`, `simulation`, `standard_error`, `z`, `trials`, `values`, `tolerance`, `verdict` ("agrees", "disagrees",
-/// "not_judged"; of a control among claims "refuted") and `reason`; one that is shown for comparison has `approximate` in place of `theory`, and no verdict. `agrees` is true
-/// only if every requested row was judged and agreed, and null if none disagreed but not all were judged; `verdict` is
-/// null if there is nothing to judge. Numbers are JSON numbers; values that are absent, infinite or NaN are null.
+/// "not_judged"; of a control among claims "refuted") and `reason`; one that is shown for comparison has `approximate`
+/// in place of `theory`, and no verdict. `agrees` is true only if every requested row was judged and agreed, and null if
+/// none disagreed but not all were judged; `verdict` is null if there is nothing to judge. Numbers are JSON numbers; values that are absent, infinite or NaN are null.
 std::string render_json(const Report& report);
 
 }  // namespace incontext::examples

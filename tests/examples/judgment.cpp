@@ -276,7 +276,7 @@ TEST_CASE("a control that should have been rejected and was not is a disagreemen
   CHECK(verdict_of(0.3, 0.5) == std::make_pair(false, std::string("NOT REJECTED")));
   CHECK(said == part("\nWrong, and not rejected: limit, n = 10, here."));
   CHECK(verdict_of(0.3, 0.305) == std::make_pair(true, std::string("cannot tell")));
-  CHECK(said == part("0 rejected, as they should be; 1 that the run cannot tell from the truth."));
+  CHECK(said == "Agreement. Negative controls (--audit): 1 that the run cannot tell from the truth.");
 }
 
 }  // namespace judgment_test
