@@ -22,7 +22,7 @@ template <class Parts>
 void write_more(const Parts&) {}
 
 /// A task: its options, the simulator that trains it, the columns that name its controls, its tables, and how long its
-/// default takes, if that is more than half a minute on two cores.
+/// default takes, if that is half a minute or more on two cores.
 template <class Options, class Simulator, class Parts = TaskParts<Options, Simulator>>
 Subcommand task(Subcommand text, void (*add)(CLI::App&, Options&), std::vector<Column> keys,
                 std::vector<Table> (*tables)(Parts&), const std::string& takes = {}) {
@@ -123,7 +123,7 @@ Subcommand reasoning() {
        .footer = "\nExamples:\n"
                  "  incontext train reasoning\n"
                  "  incontext train reasoning --methods softmax,normsoftmax --rates 1e-3,3e-3 --seeds 5\n"},
-      add_options, at_place, reasoning_tables, "40 s");
+      add_options, at_place, reasoning_tables, "30 s");
 }
 
 Subcommand affine() {
