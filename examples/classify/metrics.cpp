@@ -56,7 +56,7 @@ Table parameters_table(const SphereTask& task, const std::vector<Chosen>& rules)
 
 Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<Chosen>& rules,
                     std::vector<ByVotes>& by_votes) {
-  Table table = comparison_table("What the rules make of a query after " + std::to_string(task.context_length) +
+  Table table = comparison_table("What they make of a query after " + std::to_string(task.context_length) +
                                      " examples, and as contexts grow: d = " + std::to_string(task.dimension) +
                                      ", k = " + std::to_string(task.classes) + " classes",
                                  {{"rule"},

@@ -1,5 +1,6 @@
 """incontext verify: the ledger of claims."""
 import json
+import re
 import signal
 import time
 
@@ -39,6 +40,19 @@ def _():
     in_ledger = [one["simulation"] for one in found["tables"][2]["rows"]]
     for table in report("tasks --seed 1")["tables"]:
         assert all(one["simulation"] in in_ledger for one in table["rows"])
+
+
+@case("every table that a claim names has its title in the program's sources")
+def _():
+    literals = {text for source in (ROOT / "examples").glob("*/*.[ch]pp")
+                for text in re.findall(r'"((?:[^"\\]|\\.)*)"', source.read_text())}
+    beginnings = tuple(text for text in literals if len(text) >= 8 and text.endswith(" "))
+    titles = {table for file in (ROOT / "examples/verify/claims").glob("*.toml")
+              for table in re.findall(r'^table = "(.*)"$', file.read_text(), re.M)}
+    assert len(titles) > 80
+    for title in titles:
+        words = re.sub(r"^\w+(?=, )", "", title)  # a map's name may come first
+        assert words.startswith(beginnings) or any(text.startswith(words) for text in literals), title
 
 
 @case("the ledger's list names every claim and runs nothing")
