@@ -51,19 +51,27 @@ class Library(Protocol):
 
 
 class Row:
-    """The scores of the visible keys, 0 in place of the others, and their number. `visible` is None where all are."""
+    """The scores of the visible keys, 0 in place of the others, and their number. `visible` is None where all are.
 
-    def __init__(self, library: Library, scores: Any, visible: Any, axes: tuple[int, ...] = (-1,)) -> None:
-        self.library, self.visible, self.axes = library, visible, axes
+    Of the rows that are `masked`, None where none can be, every formula is to be finite with finite derivatives; what
+    it gives there is not used."""
+
+    def __init__(self, library: Library, scores: Any, visible: Any, axes: tuple[int, ...] = (-1,),
+                 masked: Any = None) -> None:
+        self.library, self.visible, self.axes, self.masked = library, visible, axes, masked
         self.scores = self._with(0.0, scores)
         if visible is None:
             self.count = library.filled(float(math.prod(scores.shape[axis] for axis in axes)), scores)
         else:
             self.count = library.sum(library.dtype_like(visible, scores), axes)
+        if masked is not None:
+            self.count = library.maximum(self.count, library.filled(1.0, scores))
 
     def below_largest(self, axes: tuple[int, ...] = (-1,)) -> Any:
         """The scores minus their largest, on which softmax does not depend: small numbers that do not overflow."""
-        largest = self.library.largest(self.library.stopped(self.lowered(self.scores)), axes)
+        largest = self.library.largest(self.library.stopped(self._with(-_INFINITY, self.scores)), axes)
+        if self.masked is not None:
+            largest = self.library.where(largest > -_INFINITY, largest, self.library.filled(0.0, largest))
         return self.shown(self.scores - largest)
 
     def from_mean(self) -> Any:
@@ -80,14 +88,21 @@ class Row:
 
     def lowered(self, values: Any) -> Any:
         """The values of the visible keys, -infinity for the others."""
-        return self._with(-_INFINITY, values)
+        return self.used(self._with(-_INFINITY, values), 0.0)
 
     def softmax(self, exponents: Any) -> Any:
         return self.library.softmax(self.lowered(exponents))
 
+    def used(self, values: Any, instead: float) -> Any:
+        """The values, with another in the masked rows."""
+        if self.masked is None:
+            return values
+        return self.library.where(self.masked, self.library.filled(instead, values), values)
+
     def undefined(self, where: Any) -> Any:
         """Zeros whose derivatives by the scores are NaN in the rows where the map has none: the square root of 0."""
         library, zero = self.library, self.library.filled(0.0, self.scores)
+        where = where if self.masked is None else where & ~self.masked
         change = self.scores - library.stopped(self.scores)
         root = library.sqrt(library.where(where, change * change, library.filled(1.0, self.scores)))
         return library.where(where, root, zero)
@@ -231,7 +246,7 @@ def ratio_score(row: Row, map: Any, given: Parameters) -> Any:
     if by == scoring.ScoreNormalization.context_length:
         return values / row.count
     sizes = values if by == scoring.ScoreNormalization.sum else library.maximum(values, -values)
-    return values / library.sum(sizes, (-1,))
+    return values / row.used(library.sum(sizes, (-1,)), 1.0)
 
 
 FORMULAS: dict[type[Map], Formula] = {
@@ -292,8 +307,10 @@ def _counts_keys(map: Map) -> bool:
     return not isinstance(map, kinds)
 
 
-def _visible(library: Library, map: Map, scores: Any, visibility: Visibility, finite_masks: bool) -> tuple[Any, Any]:
-    """Which keys every query sees, and which rows are defined. Finite masks are masks by the rule of calibrate."""
+def _visible(library: Library, map: Map, scores: Any, visibility: Visibility,
+             finite_masks: bool) -> tuple[Any, Any, Any]:
+    """Which keys every query sees, which rows show none, and which have a score that is refused. Finite masks are masks
+    by the rule of calibrate."""
     seen = scores > -_INFINITY
     causal = visibility == Visibility.causal and len(scores.shape) > 1
     if causal:
@@ -309,8 +326,7 @@ def _visible(library: Library, map: Map, scores: Any, visibility: Visibility, fi
         lowest = -library.largest(library.where(seen & ~low, -scores, -high), (-1,))
         bad = bad | (low & (lowest < _INFINITY) & ~_is_mask_beside(scores, lowest))
         seen = seen & ~low
-    defined = seen.any(-1)[..., None] & ~bad.any(-1)[..., None]
-    return seen, defined
+    return seen, ~seen.any(-1)[..., None], bad.any(-1)[..., None]
 
 
 def _is_plain(library: Library, scores: Any, visibility: Visibility, finite_masks: bool) -> bool:
@@ -322,7 +338,7 @@ def _is_plain(library: Library, scores: Any, visibility: Visibility, finite_mask
 
 
 def weights(library: Library, map: Map, scores: Any, visibility: Visibility | str, finite_masks: bool,
-            given: Parameters) -> Any:
+            zero_masked_rows: bool, given: Parameters) -> Any:
     """The weights of a map. Where the values are known, a row or a parameter outside the domain is refused as in C++;
     where they are not, because the library traces the function, such a row is NaN."""
     formula = FORMULAS.get(type(map))
@@ -334,19 +350,27 @@ def weights(library: Library, map: Map, scores: Any, visibility: Visibility | st
     choice: Any = Visibility  # which takes names, too
     chosen = choice(visibility)
     parameters = _parameters(library, map, scores, given)
+    if 0 in scores.shape:
+        if scores.shape[-1] == 0 and math.prod(scores.shape[:-1]) and not zero_masked_rows:
+            map.replace(**{name: getattr(type(map), name) for name in parameters})(numpy.zeros((1, 0)))  # refuses it
+        return scores
     fixed, concrete = library.stopped(scores), library.is_concrete(scores)
     axes = (-2, -1) if isinstance(map, scoring.MatrixNormSoftmax) else (-1,)
-    if concrete and _is_plain(library, fixed, chosen, finite_masks):
-        visible = None
-    else:
-        visible, defined = _visible(library, map, fixed, chosen, finite_masks)
+    visible = masked = None
+    if not concrete or not _is_plain(library, fixed, chosen, finite_masks):
+        visible, masked, bad = _visible(library, map, fixed, chosen, finite_masks)
+        defined = ~bad if zero_masked_rows else ~(bad | masked)
         if concrete and not bool(defined.all()):
             prototype = map.replace(**{name: getattr(type(map), name) for name in parameter_names(map)})
-            prototype(library.numpy(fixed), chosen, finite_masks=finite_masks)  # raises what C++ says of the row
-    found = formula(Row(library, scores, visible, axes), map, parameters)
+            prototype(library.numpy(fixed), chosen, finite_masks=finite_masks,
+                      zero_masked_rows=zero_masked_rows)  # raises what C++ says of the row
+    masked = masked if zero_masked_rows else None
+    row = Row(library, scores, visible, axes, masked)
+    found = row.used(formula(row, map, parameters), 0.0)
     if not concrete:
         # a factor, so that the derivatives of such a row are NaN, too
         return found * library.where(defined, library.filled(1.0, scores), library.filled(math.nan, scores))
     if isinstance(map, scoring.RatioScore) and bool((found != found).any()):
-        map(library.numpy(fixed), chosen, finite_masks=finite_masks)  # a normalizer of 0
+        map(library.numpy(fixed), chosen, finite_masks=finite_masks,
+            zero_masked_rows=zero_masked_rows)  # a normalizer of 0
     return found

@@ -56,6 +56,8 @@ class _Layer:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in given.items())
             raise ValueError(f"incontext::apply::{where}: the axes before the last two do not broadcast (value = "
                              f"{shapes}; needs equal sizes, or 1)") from None
+        self.count = int(numpy.prod(self.lead, dtype=int))
+        self.is_empty = 0 in (self.count, given["queries"].shape[-2], given["values"].shape[-1])
         rows = self.lead + (given["queries"].shape[-2], 1)
         for name, value in self.own.items():
             pairs = list(zip(value.shape[::-1], rows[::-1]))
@@ -82,11 +84,11 @@ class _Layer:
     def batch(self, name: str) -> Any:
         array = self.arrays[name]
         whole = numpy.broadcast_to(array, self.lead + array.shape[-2:])
-        return numpy.ascontiguousarray(whole).reshape(-1, *array.shape[-2:])
+        return numpy.ascontiguousarray(whole).reshape(self.count, *array.shape[-2:])
 
     def map_of_matrices(self) -> Map:
         """The map with one number per matrix for every parameter that is an array."""
-        fields = {name: numpy.broadcast_to(value, self.lead + (1, 1)).reshape(-1)
+        fields = {name: numpy.broadcast_to(value, self.lead + (1, 1)).reshape(self.count)
                   for name, value in self.own.items() if value.ndim}
         replaced: Map = self.map.replace(**fields)
         return replaced
@@ -96,7 +98,7 @@ class _Layer:
         return numpy.broadcast_to(products, self.lead + products.shape[-2:])
 
     def empty(self, *shape: int) -> Any:
-        return numpy.zeros((int(numpy.prod(self.lead, dtype=int)), *shape), self.type)
+        return numpy.zeros((self.count, *shape), self.type)
 
 
 def _summed(array: Any, shape: tuple[int, ...]) -> Any:
@@ -129,7 +131,8 @@ def attend(map: Map, queries: Any, keys: Any, values: Any, visibility: Visibilit
         return map(layer.scores(), visibility, finite_masks=False).astype(layer.type, copy=False) @ layer.arrays["values"]
     q, k, v = (layer.batch(name) for name in ("queries", "keys", "values"))
     out = layer.empty(q.shape[1], v.shape[2])
-    _arrays.apply.attend(layer.map_of_matrices(), q, k, v, out, visibility, threads)
+    if not layer.is_empty:
+        _arrays.apply.attend(layer.map_of_matrices(), q, k, v, out, visibility, threads)
     return out.reshape(*layer.lead, *out.shape[1:])
 
 
@@ -153,7 +156,8 @@ def attention_gradient(map: Map, queries: Any, keys: Any, values: Any, cotangent
     q, k, v, g = (layer.batch(name) for name in ("queries", "keys", "values", "cotangent"))
     out = tuple(layer.empty(*one.shape[1:]) for one in (q, k, v))
     sums = {name: numpy.zeros(len(q)) for name in layer.own}
-    _arrays.apply.attention_gradient(layer.map_of_matrices(), q, k, v, g, out, sums, visibility, threads)
+    if not layer.is_empty:
+        _arrays.apply.attention_gradient(layer.map_of_matrices(), q, k, v, g, out, sums, visibility, threads)
     by = {name: _summed(one.reshape(*layer.lead, *one.shape[1:]), layer.shapes[name])
           for name, one in zip(("queries", "keys", "values"), out)}
     parameters = {name: _summed(one.reshape(*layer.lead, 1, 1), layer.own[name].shape) for name, one in sums.items()}

@@ -103,21 +103,22 @@ _LIBRARY: Any = _Jax()
 
 
 def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all, *,
-            finite_masks: bool = True, **parameters: Any) -> Any:
+            finite_masks: bool = True, zero_masked_rows: bool = False, **parameters: Any) -> Any:
     """The map's weights along the last axis of an array of floating point numbers, and of its type.
 
     A parameter given by its name replaces the map's own: a number, or an array, traced or not, with a shape that
     broadcasts against the scores and 1 as its last size, such as (heads, 1, 1) for one number per head.
 
     -infinity masks a key, and so does a finite score of at most -5000 in the maps that count their keys, as
-    docs/scoring.md says; with `finite_masks=False` every finite score is a score. A row or a parameter outside the domain
+    docs/scoring.md says; with `finite_masks=False` every finite score is a score. A row that shows no key is one outside
+    the domain; with `zero_masked_rows=True` its weights and their derivatives are 0. A row or a parameter outside the domain
     is an error, and NaN where its values are traced, as under jit, vmap and grad.
     """
     given = jax.numpy.asarray(scores)
     if not jax.numpy.issubdtype(given.dtype, jax.numpy.floating):
         raise TypeError(f"incontext.jax.weights: scores are not floating point numbers (value = {given.dtype})")
     wide = given if given.dtype in (jax.numpy.float32, jax.numpy.float64) else given.astype("float32")
-    return _formulas.weights(_LIBRARY, map, wide, visibility, finite_masks, parameters).astype(given.dtype)
+    return _formulas.weights(_LIBRARY, map, wide, visibility, finite_masks, zero_masked_rows, parameters).astype(given.dtype)
 
 
 def __dir__() -> list[str]:

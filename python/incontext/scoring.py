@@ -26,7 +26,8 @@ class Map(_Parametrized):
     keys that are not seen. In the maps that count keys, or take a mean or deviation of them, a finite score of at most
     -5000 is a mask too if it is at most 200 times the lowest score above -5000 in its row, as in incontext.calibrate;
     one that is nearer to the others is refused, and so is a row of such scores alone. With `finite_masks=False` every
-    finite score is a score.
+    finite score is a score. A row that shows no key is refused; with `zero_masked_rows=True` its weights and their
+    derivatives are 0, as for the padding of a batch.
     """
 
     def __init__(self, *values: Any, **named: Any) -> None:
@@ -44,34 +45,34 @@ class Map(_Parametrized):
                                 + ("" if traced else f", or train incontext.torch.{type(self).__name__}()"))
 
     def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                 out: Any = None, finite_masks: bool = True) -> Any:
+                 out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
         """The weights along an axis. `out` is an array of the result's shape and type for the result."""
-        return self._along("weights", scores, None, visibility, axis, out, finite_masks)
+        return self._along("weights", scores, None, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def log_weights(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                    out: Any = None, finite_masks: bool = True) -> Any:
+                    out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
         """Logarithms of the weights, along an axis."""
-        return self._along("log_weights", scores, None, visibility, axis, out, finite_masks)
+        return self._along("log_weights", scores, None, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            out: Any = None, finite_masks: bool = True) -> Any:
+            out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
         """The Jacobian times a direction, along an axis."""
-        return self._along("jvp", scores, direction, visibility, axis, out, finite_masks)
+        return self._along("jvp", scores, direction, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            out: Any = None, finite_masks: bool = True) -> Any:
+            out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
         """The transposed Jacobian times a cotangent, along an axis."""
-        return self._along("vjp", scores, cotangent, visibility, axis, out, finite_masks)
+        return self._along("vjp", scores, cotangent, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                   out: Any = None, finite_masks: bool = True) -> Any:
+                   out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
         """The derivative of the weights by a parameter, such as "scale", along an axis."""
-        return self._along("derivative", scores, parameter, visibility, axis, out, finite_masks)
+        return self._along("derivative", scores, parameter, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def _along(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, axis: int,
-               out: Any, finite_masks: bool) -> Any:
+               out: Any, *masks: bool) -> Any:
         if axis == -1:
-            return self._apply(operation, scores, other, visibility, out, finite_masks)
+            return self._apply(operation, scores, other, visibility, out, *masks)
 
         def last(array: Any) -> Any:
             return numpy.moveaxis(array, axis, -1)
@@ -81,15 +82,15 @@ class Map(_Parametrized):
             beside = other
         else:
             beside = last(numpy.broadcast_to(other, given.shape))
-        found = self._apply(operation, last(given), beside, visibility, None if out is None else last(out), finite_masks)
+        found = self._apply(operation, last(given), beside, visibility, None if out is None else last(out), *masks)
         return numpy.moveaxis(found, -1, axis) if out is None else out
 
     def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any,
-               finite_masks: bool) -> Any:
+               *masks: bool) -> Any:
         function = getattr(_arrays.scoring, operation)
         if operation == "derivative":
-            return function(self, other, scores, visibility, out, finite_masks)
-        return function(self, scores, *(() if other is None else (other,)), visibility, out, finite_masks)
+            return function(self, other, scores, visibility, out, *masks)
+        return function(self, scores, *(() if other is None else (other,)), visibility, out, *masks)
 
     def jacobian(self, scores: Any, *, finite_masks: bool = True) -> Any:
         """The matrix of derivatives of the weights of one row."""
@@ -153,22 +154,35 @@ class MatrixNormSoftmax(Map):
     scale: ScoreScale = ScoreScale.population_stddev
 
     def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any,
-               finite_masks: bool) -> Any:
+               *masks: bool) -> Any:
+        finite_masks, zero_masked_rows = masks
         if operation == "derivative":
             if other != "temperature":
                 raise ValueError("incontext::scoring::derivative: the map has no such parameter (value = "
                                  f"{other}; needs temperature)")
             other = None
-        given = _with_masks(scores, finite_masks)
+        given = _with_masks(scores, finite_masks, zero_masked_rows)
         if given.ndim < 2:
             raise ValueError(f"incontext::scoring::MatrixNormSoftmax: wrong number of array dimensions "
                              f"(value = {given.ndim}; needs queries x keys, or more)")
+        if given.shape[-1] == 0 and not zero_masked_rows:
+            SSMax()(given)  # refuses rows of no scores
         seen = numpy.where(_seen(given.shape, visibility), given, -numpy.inf)
         beside = numpy.broadcast_to(numpy.asarray(given if other is None else other, "float64"), given.shape)
         if other is not None:
             beside = numpy.where(numpy.isfinite(seen), beside, 0.0)
         function = getattr(_core.scoring, "_matrix_normsoftmax_" + operation)
-        found = _each_matrix(lambda z, w: function(self, z, w), seen, beside)
+
+        def of_rows(z: Any, w: Any) -> Any:
+            shown = numpy.isfinite(z).any(-1) if zero_masked_rows else numpy.ones(len(z), bool)
+            result = numpy.zeros(z.shape)
+            if shown.any():
+                result[shown] = function(self, z[shown], w[shown])
+            return result
+
+        found = _each_matrix(of_rows, seen, beside)
+        if zero_masked_rows and operation == "log_weights":
+            found = numpy.where(numpy.isfinite(seen).any(-1, keepdims=True), found, -numpy.inf)
         if out is None:
             return found
         numpy.copyto(out, found)
@@ -186,7 +200,7 @@ def _is_mask_beside(scores: Any, lowest_visible: Any) -> Any:
     return scores <= 200 * lowest_visible
 
 
-def _with_masks(scores: Any, finite_masks: bool = True) -> Any:
+def _with_masks(scores: Any, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
     """The scores in float64, with -infinity for masked elements and for the finite masks of every row."""
     given = numpy.asarray(scores, "float64")
     if isinstance(scores, numpy.ma.MaskedArray):
@@ -196,7 +210,8 @@ def _with_masks(scores: Any, finite_masks: bool = True) -> Any:
     if not finite_masks or not finite.any():
         return given
     lowest = numpy.where(low, numpy.inf, given).min(axis=-1, keepdims=True)
-    refused = finite & (~_is_mask_beside(given, lowest) | numpy.all(low, axis=-1, keepdims=True))
+    masked = numpy.all(low, axis=-1, keepdims=True)
+    refused = finite & numpy.where(masked, not zero_masked_rows, ~_is_mask_beside(given, lowest))
     for row in given.reshape(-1, given.shape[-1])[refused.any(-1).reshape(-1)][:1]:
         SSMax()(row)  # raises what C++ says of the row
     return numpy.where(low, -numpy.inf, given)
@@ -213,7 +228,8 @@ def _seen(shape: tuple[int, ...], visibility: Visibility | str) -> Any:
 def _each_matrix(function: Callable[..., Any], *arrays: Any) -> Any:
     """Applies a function to the matrices of the last two axes, whose other axes broadcast."""
     lead = numpy.broadcast_shapes(*(array.shape[:-2] for array in arrays))
-    flat = [numpy.broadcast_to(array, lead + array.shape[-2:]).reshape(-1, *array.shape[-2:]) for array in arrays]
+    count = int(numpy.prod(lead, dtype=int))
+    flat = [numpy.broadcast_to(array, lead + array.shape[-2:]).reshape(count, *array.shape[-2:]) for array in arrays]
     matrices = list(zip(*flat)) or [tuple(numpy.zeros(array.shape[-2:]) for array in arrays)]  # none: for the shapes
     found = [function(*(numpy.ascontiguousarray(one) for one in each)) for each in matrices]
 

@@ -139,14 +139,15 @@ _LIBRARY: Any = _Torch()
 
 
 def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all, *,
-            finite_masks: bool = True, **parameters: Any) -> Any:
+            finite_masks: bool = True, zero_masked_rows: bool = False, **parameters: Any) -> Any:
     """The map's weights along the last axis of a tensor of floating point numbers, and of its type.
 
     A parameter given by its name replaces the map's own: a number, or a tensor that is differentiated too, with a shape
     that broadcasts against the scores and 1 as its last size, such as (heads, 1, 1) for one number per head.
 
     -infinity masks a key, and so does a finite score of at most -5000 in the maps that count their keys, as
-    docs/scoring.md says; with `finite_masks=False` every finite score is a score. On the CPU a row or a parameter outside
+    docs/scoring.md says; with `finite_masks=False` every finite score is a score. A row that shows no key is one outside
+    the domain; with `zero_masked_rows=True` its weights and their derivatives are 0. On the CPU a row or a parameter outside
     the domain is an error. On other devices, and under torch.compile and torch.func, where values cannot be read, its
     row is NaN.
     """
@@ -154,7 +155,7 @@ def weights(map: Map, scores: Any, visibility: Visibility | str = Visibility.all
         kind = scores.dtype if isinstance(scores, torch.Tensor) else type(scores).__name__
         raise TypeError(f"incontext.torch.weights: scores are not a tensor of floating point numbers (value = {kind})")
     wide = scores if scores.dtype in (torch.float32, torch.float64) else scores.float()
-    return _formulas.weights(_LIBRARY, map, wide, visibility, finite_masks, parameters).to(scores.dtype)
+    return _formulas.weights(_LIBRARY, map, wide, visibility, finite_masks, zero_masked_rows, parameters).to(scores.dtype)
 
 
 class _Layer(torch.nn.Module):
@@ -212,8 +213,10 @@ class _Layer(torch.nn.Module):
         """The parameters by name."""
         return {name: getattr(self, name) for name in scoring.parameter_names(self.kind)}
 
-    def forward(self, scores: Any, visibility: Visibility | str = Visibility.all, *, finite_masks: bool = True) -> Any:
-        return weights(self.map, scores, visibility, finite_masks=finite_masks, **self.values())
+    def forward(self, scores: Any, visibility: Visibility | str = Visibility.all, *, finite_masks: bool = True,
+                zero_masked_rows: bool = False) -> Any:
+        return weights(self.map, scores, visibility, finite_masks=finite_masks, zero_masked_rows=zero_masked_rows,
+                       **self.values())
 
     def extra_repr(self) -> str:
         shapes = [f"{name}={tuple(value.shape) or float(value.detach())}" for name, value in self.values().items()]
@@ -275,11 +278,12 @@ class RatioScore(_Layer):
 
 def _attend_by_weights(map: Map, query: Any, key: Any, value: Any, parameters: dict[str, Any],
                        visibility: Visibility | str, mask: Any = None, dropout_p: float = 0.0,
-                       finite_masks: bool = False) -> Any:
+                       finite_masks: bool = False, zero_masked_rows: bool = False) -> Any:
     scores = query @ key.transpose(-1, -2)
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
-    attention = weights(map, scores, visibility, finite_masks=finite_masks, **parameters)
+    attention = weights(map, scores, visibility, finite_masks=finite_masks, zero_masked_rows=zero_masked_rows,
+                        **parameters)
     return torch.nn.functional.dropout(attention, dropout_p) @ value if dropout_p else attention @ value
 
 
@@ -330,7 +334,7 @@ def _is_fused(map: Map, tensors: Iterable[Any], parameters: dict[str, Any]) -> b
 def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
                                  is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
                                  map: Map | _Layer | None = None, parameters: dict[str, Any] | None = None,
-                                 finite_masks: bool = True) -> Any:
+                                 finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
     """torch.nn.functional.scaled_dot_product_attention with any map in the place of softmax.
 
     `scale` multiplies the products of queries and keys, 1 / sqrt(d) unless it is given. `map` is one of
@@ -341,7 +345,8 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     On the CPU, without a mask and dropout, attention by Softmax, SSMax and SSA is `incontext.apply.attend` and its
     backward pass, in memory that grows with the number of queries and not with that of pairs. Everything else forms the
     matrix of weights. A product of a query and a key is a score, however low it is. Where a mask of numbers was added, a
-    finite one can be a mask by the rule of docs/scoring.md, unless `finite_masks` is False.
+    finite one can be a mask by the rule of docs/scoring.md, unless `finite_masks` is False. A query that sees no key is an
+    error, or NaN where values cannot be read; with `zero_masked_rows=True` its output and gradients are 0, as PyTorch's.
     """
     if isinstance(map, _Layer):
         given, chosen = map.values() | (parameters or {}), map.map
@@ -373,7 +378,8 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
         out = _FusedAttention.apply(chosen, visibility, tuple(given), q, k, v, *given.values())
     else:
         out = _attend_by_weights(chosen, q, k, v, given, visibility, attn_mask, dropout_p,
-                                 finite_masks and attn_mask is not None and attn_mask.is_floating_point())
+                                 finite_masks and attn_mask is not None and attn_mask.is_floating_point(),
+                                 zero_masked_rows)
     return out.to(query.dtype)
 
 

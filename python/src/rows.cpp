@@ -30,40 +30,41 @@ template <class T>
 using RowFunction = std::function<void(std::int64_t row, scoring::Row<const T> scores, scoring::Row<const T> other,
                                        scoring::Row<T> out)>;
 
-/// The map of every row, and the row with -infinity for its finite masks.
+/// Which keys a row shows.
+struct Masks {
+  scoring::Visibility visibility;
+  bool finite_masks;      // a very low score is one, in a map that counts its keys
+  bool zero_masked_rows;  // a row that shows none is zeros, and is not refused
+};
+
+/// The map of every row.
 template <class T>
 struct MapOfRows {
   maps::AnyMap<T> map;
   std::shared_ptr<const ArrayParameters> parameters;
-  bool hides_finite_masks;
 
   [[nodiscard]] maps::AnyMap<T> at(std::int64_t row) const {
     maps::AnyMap<T> own = map;
     parameters->put(own, row);
     return own;
   }
-  [[nodiscard]] scoring::Row<const T> seen(scoring::Row<const T> scores) const {
-    thread_local std::vector<T> copy;  // rows are weighed in several threads
-    return with_masks(scores, copy, hides_finite_masks);
-  }
 };
 
 template <class T>
-RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parameters, bool finite_masks,
-                            Operation operation, const std::string& parameter = "") {
+RowFunction<T> row_function(const maps::AnyMap<T>& map, const std::shared_ptr<const ArrayParameters>& parameters,
+                            Operation operation, const std::string& parameter) {
   namespace checked = scoring::checked;
-  const maps::AnyMap<T> map = any_map<T>(parameters->prototype());
-  const MapOfRows<T> m{map, parameters, finite_masks && counts_keys(map)};
+  const MapOfRows<T> m{map, parameters};
   switch (operation) {
     case Operation::weights:
-      return [m](auto i, auto z, auto, auto out) { checked::weights(m.at(i), m.seen(z), out); };
+      return [m](auto i, auto z, auto, auto out) { checked::weights(m.at(i), z, out); };
     case Operation::jvp:
-      return [m](auto i, auto z, auto d, auto out) { checked::jvp(m.at(i), m.seen(z), d, out); };
+      return [m](auto i, auto z, auto d, auto out) { checked::jvp(m.at(i), z, d, out); };
     case Operation::vjp:
-      return [m](auto i, auto z, auto c, auto out) { checked::vjp(m.at(i), m.seen(z), c, out); };
+      return [m](auto i, auto z, auto c, auto out) { checked::vjp(m.at(i), z, c, out); };
     case Operation::log_weights:
       maps::visit("scoring::log_weights", m.map, []<scoring::LogScoring Map>(const Map&) {});  // also for no rows
-      return [m](auto i, auto z, auto, auto out) { checked::log_weights(m.at(i), m.seen(z), out); };
+      return [m](auto i, auto z, auto, auto out) { checked::log_weights(m.at(i), z, out); };
     case Operation::derivative:
       break;
   }
@@ -71,21 +72,38 @@ RowFunction<T> row_function(const std::shared_ptr<const ArrayParameters>& parame
   T slope = 0;  // refuses a wrong name, also for no rows
   derivative(m.map, std::string_view(parameter), scoring::Row<const T>(&score, 1), scoring::Row<T>(&slope, 1));
   return [m, parameter](auto i, auto z, auto, auto out) {
-    checked::derivative(m.at(i), std::string_view(parameter), m.seen(z), out);
+    checked::derivative(m.at(i), std::string_view(parameter), z, out);
   };
+}
+
+/// Whether a row shows no key.
+template <class T>
+bool is_masked(scoring::Row<const T> scores) {
+  std::ptrdiff_t masked = 0;
+  while (masked < scores.size && scores[masked] <= -std::numeric_limits<T>::infinity()) ++masked;
+  return masked == scores.size;
 }
 
 /// Applies a function to every row, in threads, without the interpreter's lock. Ctrl-C ends it between two rows.
 template <class T>
 void for_each_row(const RowFunction<T>& function, const nb::object& scores, const nb::object& other,
-                  const nb::object& out, scoring::Visibility visibility, T unseen) {
+                  const nb::object& out, const Masks& masks, T unseen) {
   const RowsOf<const T> z(nb::cast<nb::ndarray<const T>>(scores)), o(nb::cast<nb::ndarray<const T>>(other));
   const RowsOf<T> results(out);
   for_each_element(z.count(), [&](std::int64_t i) {
-    const auto seen = scoring::visible_keys(visibility, z.query_index(i), z.query_count(), z.length());
+    thread_local std::vector<T> copy;  // rows are weighed in several threads
+    std::ptrdiff_t seen = scoring::visible_keys(masks.visibility, z.query_index(i), z.query_count(), z.length());
     const auto row = results.row(i);
     try {
-      function(i, z.row(i).first(seen), o.row(i).first(seen), row.first(seen));
+      const auto shown = with_masks(z.row(i).first(seen), copy, masks.finite_masks, masks.zero_masked_rows);
+      if (masks.zero_masked_rows && is_masked(shown)) {
+        seen = 0;
+      } else if (seen > 0 && is_masked(shown)) {
+        throw_invalid_argument("scoring::Map", "every key of a row is masked: number of visible scores", 0,
+                               "at least 1, or zero_masked_rows=True for weights of 0");
+      } else {
+        function(i, shown, o.row(i).first(seen), row.first(seen));
+      }
     } catch (const std::domain_error& error) {
       throw std::domain_error(error.what() + z.place(i));
     } catch (const maps::MapTypeError&) {
@@ -110,9 +128,8 @@ void require_result(const nb::object& out, const nb::object& scores) {
   needs("out is not writable", out.attr("flags").attr("writeable"), nb::bool_(true));
 }
 
-ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other,
-                  scoring::Visibility visibility, const nb::object& given, bool finite_masks,
-                  const std::string& parameter = "") {
+ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other, Masks masks,
+                  const nb::object& given, const std::string& parameter = "") {
   const nb::object z = as_real_array(scores);
   if (!given.is_none()) require_result(given, z);
   const nb::module_ numpy = nb::module_::import_("numpy");
@@ -129,12 +146,15 @@ ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores,
   const bool in_place = !given.is_none() && aligned(given).is(given) && !shares(z) && !shares(o);
   const nb::object out = in_place ? given : nb::object(numpy.attr("empty")(z.attr("shape"), z.attr("dtype")));
   const double unseen = operation == Operation::log_weights ? -std::numeric_limits<double>::infinity() : 0;
+  const auto apply_as = [&]<class T>(T nothing) {
+    const maps::AnyMap<T> own = any_map<T>(parameters->prototype());
+    masks.finite_masks = masks.finite_masks && counts_keys(own);
+    for_each_row<T>(row_function<T>(own, parameters, operation, parameter), z, o, out, masks, nothing);
+  };
   if (is_float32(z)) {
-    for_each_row<float>(row_function<float>(parameters, finite_masks, operation, parameter), z, o, out, visibility,
-                        static_cast<float>(unseen));
+    apply_as(static_cast<float>(unseen));
   } else {
-    for_each_row<double>(row_function<double>(parameters, finite_masks, operation, parameter), z, o, out, visibility,
-                         unseen);
+    apply_as(unseen);
   }
   if (given.is_none() || in_place) return {out};
   numpy.attr("copyto")(given, out);
@@ -149,42 +169,49 @@ void bind_rows(nb::module_& arrays) {
   nb::module_& m = room.module();
   m.def(
       "weights",
-      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out, bool finite_masks) {
-        return apply(map, Operation::weights, scores.values, nb::none(), visibility, out, finite_masks);
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out, bool finite_masks,
+         bool zero_masked_rows) {
+        return apply(map, Operation::weights, scores.values, nb::none(), {visibility, finite_masks, zero_masked_rows},
+                     out);
       },
       "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, "out"_a = nb::none(),
-      "finite_masks"_a = true, room.docs("weights"));
+      "finite_masks"_a = true, "zero_masked_rows"_a = false, room.docs("weights"));
   m.def(
       "log_weights",
-      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out, bool finite_masks) {
-        return apply(map, Operation::log_weights, scores.values, nb::none(), visibility, out, finite_masks);
+      [](nb::handle map, const Axis& scores, scoring::Visibility visibility, const nb::object& out, bool finite_masks,
+         bool zero_masked_rows) {
+        return apply(map, Operation::log_weights, scores.values, nb::none(),
+                     {visibility, finite_masks, zero_masked_rows}, out);
       },
       "map"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0, "out"_a = nb::none(),
-      "finite_masks"_a = true, room.docs("log_weights"));
+      "finite_masks"_a = true, "zero_masked_rows"_a = false, room.docs("log_weights"));
   m.def(
       "jvp",
       [](nb::handle map, const Axis& scores, const Axis& direction, scoring::Visibility visibility,
-         const nb::object& out, bool finite_masks) {
-        return apply(map, Operation::jvp, scores.values, direction.values, visibility, out, finite_masks);
+         const nb::object& out, bool finite_masks, bool zero_masked_rows) {
+        return apply(map, Operation::jvp, scores.values, direction.values, {visibility, finite_masks, zero_masked_rows},
+                     out);
       },
       "map"_a, "scores"_a, "direction"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
-      "out"_a = nb::none(), "finite_masks"_a = true, room.docs("jvp"));
+      "out"_a = nb::none(), "finite_masks"_a = true, "zero_masked_rows"_a = false, room.docs("jvp"));
   m.def(
       "vjp",
       [](nb::handle map, const Axis& scores, const Axis& cotangent, scoring::Visibility visibility,
-         const nb::object& out, bool finite_masks) {
-        return apply(map, Operation::vjp, scores.values, cotangent.values, visibility, out, finite_masks);
+         const nb::object& out, bool finite_masks, bool zero_masked_rows) {
+        return apply(map, Operation::vjp, scores.values, cotangent.values, {visibility, finite_masks, zero_masked_rows},
+                     out);
       },
       "map"_a, "scores"_a, "cotangent"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
-      "out"_a = nb::none(), "finite_masks"_a = true, room.docs("vjp"));
+      "out"_a = nb::none(), "finite_masks"_a = true, "zero_masked_rows"_a = false, room.docs("vjp"));
   m.def(
       "derivative",
       [](nb::handle map, const std::string& parameter, const Axis& scores, scoring::Visibility visibility,
-         const nb::object& out, bool finite_masks) {
-        return apply(map, Operation::derivative, scores.values, nb::none(), visibility, out, finite_masks, parameter);
+         const nb::object& out, bool finite_masks, bool zero_masked_rows) {
+        return apply(map, Operation::derivative, scores.values, nb::none(),
+                     {visibility, finite_masks, zero_masked_rows}, out, parameter);
       },
       "map"_a, "parameter"_a, "scores"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
-      "out"_a = nb::none(), "finite_masks"_a = true, room.docs("derivative"));
+      "out"_a = nb::none(), "finite_masks"_a = true, "zero_masked_rows"_a = false, room.docs("derivative"));
 }
 
 }  // namespace incontext::python

@@ -114,9 +114,10 @@ Map map_as(nb::handle given) {
 }
 
 /// The row with -infinity for its finite masks, by the rule of calibration::keep_visible. A row without such scores is
-/// returned as it is, else its copy in `copy`.
+/// returned as it is, else its copy in `copy`. A row of such scores alone is refused, unless masked rows are zeros.
 template <class T>
-scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& copy, bool finite_masks) {
+scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& copy, bool finite_masks,
+                                 bool zero_masked_rows = false) {
   if (!finite_masks) return scores;
   constexpr T infinity = std::numeric_limits<T>::infinity();
   constexpr T highest = static_cast<T>(calibration::highest_mask);
@@ -128,10 +129,11 @@ scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& c
     highest_masked = !is_score && highest_masked < z ? z : highest_masked;
   }
   if (highest_masked <= -infinity) return scores;
-  if (!(lowest_score < infinity)) {
+  const bool is_masked_row = !(lowest_score < infinity);
+  if (is_masked_row && !zero_masked_rows) {
     refuse_finite_masks("every score of a row is low enough for a mask", highest_masked);
   }
-  if (!calibration::is_mask_beside(highest_masked, lowest_score)) {
+  if (!is_masked_row && !calibration::is_mask_beside(highest_masked, lowest_score)) {
     refuse_finite_masks("a score is too low for a score and too near to the others for a mask", highest_masked);
   }
   copy.resize(static_cast<std::size_t>(scores.size));

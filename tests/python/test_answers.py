@@ -9,7 +9,7 @@ import pytest
 import incontext as ic
 from incontext._record import KINDS
 
-ROOMS = [getattr(ic, name) for name in ic.__all__ if name not in ("calibrate", "compare")]
+ROOMS = [getattr(ic, name) for name in ic.__all__ if inspect.ismodule(getattr(ic, name))]
 FUNCTIONS = {f"{room.__name__}.{name}": getattr(room, name) for room in ROOMS for name in dir(room)
              if callable(getattr(room, name)) and not isinstance(getattr(room, name), type)}
 TASK = ic.regression.LinearTask.isotropic(dimension=4, task_variance=0.25, noise_variance=0.1)
@@ -135,6 +135,25 @@ def test_a_theory_is_compared_with_a_simulation_at_each_point():
     axes = error.plot(temperatures, run)
     assert axes.lines[0].get_ydata()[0] == error(axes.lines[0].get_xdata()[0])
     pyplot.close("all")
+
+
+def test_the_ledger_has_every_claim_with_its_rows_and_says_how_to_cite_it(tmp_path):
+    ledger = ic.ledger()
+    assert len(ledger) > 100 and repr(ledger).startswith(f"Ledger({len(ledger)} claims: ") and "--seed 1" in ledger.run
+    tried = [one for one in ledger.values() if one.verdict not in ("out of reach", "not tried")]
+    assert all(one.rows and one.commands and one.quote and one.name in one.cite for one in tried)
+    assert all(command.startswith("incontext ") for one in tried for command in one.commands)
+    for one in ledger.values():  # a word of the row's is the claim's
+        states = {row.state for row in one.rows if row.role == "paper"}
+        assert one.verdict != "confirmed" or states == {"holds"}, one.name
+        assert one.verdict != "holds in a regime" or {"holds", "does not hold"} <= states, one.name
+    one = ic.ledger("temperature/theorem-4.3")
+    assert one == ledger["temperature/theorem-4.3"] and one.paper == "arXiv 2511.01292" and one.quote in str(one)
+    with pytest.raises(KeyError, match="temperature/theorem-4.2"):
+        ledger["temperature/theorem-4.1"]
+    (tmp_path / "other.json").write_text("{}")
+    with pytest.raises(ValueError, match="other.json"):
+        ic.ledger(report=tmp_path / "other.json")
 
 
 def test_large_records_and_curves_are_shown_briefly():

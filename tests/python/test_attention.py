@@ -95,6 +95,18 @@ def test_threads_do_not_change_bits():
     assert (one == two).all()
 
 
+@pytest.mark.parametrize("map", [scoring.SSMax(0.4), scoring.Entmax(1.5)], ids=["fused", "by weights"])
+@pytest.mark.parametrize("lead, queries, components", [((2,), 0, 4), ((0,), 3, 4), ((2,), 3, 0), ((2, 0), 0, 0)])
+def test_no_queries_or_components_are_an_empty_result(map, lead, queries, components):
+    q, k, v = numpy.ones(lead + (queries, 3)), numpy.ones(lead + (5, 3)), numpy.ones(lead + (5, components))
+    assert apply.attend(map, q, k, v).shape == lead + (queries, components)
+    found = apply.attention_gradient(map, q, k, v, numpy.ones(lead + (queries, components)))
+    for array, like in ((found.queries, q), (found.keys, k), (found.values, v)):
+        assert array.shape == like.shape and not array.any()
+    with pytest.raises(ValueError, match="keys|row of scores"):
+        apply.attend(map, numpy.ones((2, 3)), numpy.ones((0, 3)), numpy.ones((0, 2)))
+
+
 def test_what_attention_refuses():
     softmax = scoring.Softmax()
     with pytest.raises(ValueError, match="components of keys .*value = 3; needs 4"):

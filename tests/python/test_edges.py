@@ -214,6 +214,55 @@ def test_functions_of_one_row_and_calibrate_have_that_rule_too():
     assert ic.calibrate(rows, finite_masks=False).heads[0].longest_row == 10_001
 
 
+@EACH_LIBRARY
+@pytest.mark.parametrize("map", MAPS, ids=NAMES)
+def test_a_row_that_shows_no_key_is_zeros_where_that_is_asked_for(map, both):
+    random = numpy.random.default_rng(5)
+    scores, pull = random.standard_normal((2, 2, 4, 6))
+    masked = scores.copy()
+    masked[0, 1] = masked[1, 0] = masked[1, 3] = -numpy.inf
+    if map in COUNTING:
+        masked[1, 3] = -1e9  # the mask of a padded batch of Transformers
+    weights, gradient = both(map, masked, pull, zero_masked_rows=True)
+    for matrix, hidden in enumerate([[1], [0, 3]]):
+        assert not weights[matrix, hidden].any() and not gradient[matrix, hidden].any()
+        rest, gradient_of_rest = both(map, numpy.delete(scores[matrix], hidden, 0), numpy.delete(pull[matrix], hidden, 0))
+        assert numpy.allclose(numpy.delete(weights[matrix], hidden, 0), rest, 1e-13, 1e-14)
+        assert numpy.allclose(numpy.delete(gradient[matrix], hidden, 0), gradient_of_rest, 1e-12, 1e-13)
+    with pytest.raises(ValueError, match="zero_masked_rows|every score of a row is low enough"):
+        both(map, masked, pull)
+
+
+def test_a_padded_batch_gets_zeros_as_in_torch():
+    torch = pytest.importorskip("torch")
+    import incontext.torch as ict
+
+    torch.manual_seed(1)
+    q, k, v = torch.randn(3, 2, 1, 4, 8, dtype=torch.float64)
+    seen = torch.tensor([[False, False, True, True], [True] * 4])[:, None, None, :] & torch.ones(4, 4, dtype=bool).tril()
+    for mask in (seen, torch.where(seen, 0.0, -torch.inf).double()):
+        leaves = [one.clone().requires_grad_() for one in (q, k, v)]
+        out = ict.scaled_dot_product_attention(*leaves, attn_mask=mask, map=scoring.SSMax(0.4), zero_masked_rows=True)
+        gradients = torch.autograd.grad(out.square().sum(), leaves)
+        assert not out[0, 0, :2].any() and not gradients[0][0, 0, :2].any() and out[0, 0, 2:].all()
+        assert all(one.isfinite().all() for one in gradients)
+        assert torch.equal(ict.scaled_dot_product_attention(q, k, v, attn_mask=mask, zero_masked_rows=True)[0, 0, :2],
+                           torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=seen)[0, 0, :2])
+        with pytest.raises(ValueError, match="zero_masked_rows"):
+            ict.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+@EACH_LIBRARY
+@pytest.mark.parametrize("map", MAPS, ids=NAMES)
+def test_no_rows_have_no_weights_and_a_row_of_no_keys_is_refused(map, both):
+    for shape in [(0, 5), (2, 0, 5)]:
+        weights, gradient = both(map, numpy.zeros(shape), numpy.zeros(shape))
+        assert weights.shape == gradient.shape == shape
+    with pytest.raises(ValueError, match="row of scores is too small|keys"):
+        both(map, numpy.zeros((3, 0)), numpy.zeros((3, 0)))
+    assert both(map, numpy.zeros((3, 0)), numpy.zeros((3, 0)), zero_masked_rows=True)[0].shape == (3, 0)
+
+
 def test_a_product_of_query_and_key_is_a_score():
     torch = pytest.importorskip("torch")
     import incontext.torch as ict

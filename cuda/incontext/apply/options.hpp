@@ -18,12 +18,17 @@ enum class Undefined { refuse, leave };
 ///
 /// Row i sees the first visible_counts[i] keys. If `visible_counts` is empty, `visibility` decides.
 ///
+/// A row that sees no key, by its count or because its scores are all -infinity, is one on which every map is undefined.
+/// With `zero_masked_rows` its weights, its output and all its derivatives are 0 instead.
+///
 /// Shapes    visible_counts: empty, or one per row.
-/// Domain    1 <= visible_counts[i] <= n; 0 <= threads <= simulate::most_threads (0: all; CUDA ignores it).
+/// Domain    1 <= visible_counts[i] <= n, with zero_masked_rows from 0 on; 0 <= threads <= simulate::most_threads
+///           (0: all; CUDA ignores it).
 struct Options {
   scoring::Visibility visibility = scoring::Visibility::all;
   std::span<const std::int64_t> visible_counts = {};
   Undefined undefined = Undefined::refuse;
+  bool zero_masked_rows = false;
   simulate::Device device = simulate::Device::automatic;
   int threads = 0;
   int gpu = 0;  ///< which of several GPUs; devices other than CUDA ignore it
@@ -37,9 +42,11 @@ inline void validate(std::string_view where, const Options& options, std::int64_
   simulate::require_threads(where, options.threads);
   if (options.visible_counts.empty()) return;
   require_same_size(where, "visible_counts", static_cast<std::int64_t>(options.visible_counts.size()), rows);
+  const std::int64_t least = options.zero_masked_rows ? 0 : 1;
   for (const std::int64_t count : options.visible_counts) {
-    if (count < 1 || count > columns) {
-      throw_invalid_argument(where, "visible count is out of range", count, "1 to " + std::to_string(columns));
+    if (count < least || count > columns) {
+      throw_invalid_argument(where, "visible count is out of range", count,
+                             std::to_string(least) + " to " + std::to_string(columns));
     }
   }
 }

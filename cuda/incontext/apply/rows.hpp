@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/options.hpp"
@@ -123,7 +124,7 @@ struct ApplyToRow {
   INCONTEXT_HD void operator()(std::int64_t index) const {
     const std::int64_t i = row_of(index), seen = visible(i);
     const Row<T> row = out.row(i);
-    Work{}(map, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
+    if (seen > 0) Work{}(map, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
     for (std::int64_t j = seen; j < row.size; ++j) row[j] = T(0);
   }
 
@@ -132,7 +133,8 @@ struct ApplyToRow {
   INCONTEXT_HD void operator()(std::int64_t index, const Threads& threads) const {
     const std::int64_t i = row_of(index), seen = visible(i);
     const Row<T> row = out.row(i);
-    const bool is_written = Work{}(map, threads, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
+    const bool is_written =
+        seen == 0 || Work{}(map, threads, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
     if (threads.lane() == 0) is_left[index] = is_written ? 0 : 1;
     for (std::int64_t j = seen + threads.lane(); j < row.size; j += Threads::lanes) row[j] = T(0);
   }
@@ -181,6 +183,9 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
   require_same_or_apart<T>(where, "scores", scores, out);
   require_same_or_apart<T>(where, "direction", other, out);
   validate(where, options, scores.rows, scores.columns);
+  const std::vector<std::int64_t> masked_counts = counts_of_masked(options, scores);
+  Options seen = options;
+  if (!masked_counts.empty()) seen.visible_counts = masked_counts;
   scoring::require_valid(map);
   simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
     using System = decltype(system);
@@ -189,8 +194,8 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
     const Input<System, T> read(scores, order);
     const Input<System, T> read_other(has_other ? other : MatrixView<const T>(), order);
     const Output<System, T> written(out, order);
-    const Counts<System> counts(options, scores.rows, scores.columns);
-    const bool is_causal = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
+    const Counts<System> counts(seen, scores.rows, scores.columns);
+    const bool is_causal = seen.visible_counts.empty() && seen.visibility == scoring::Visibility::causal;
     const bool folded = is_causal && System::lanes > 1;
     const ApplyToRow<Map, Work> apply{
         map, read.grid(), has_other ? read_other.grid() : read.grid(), written.grid(), counts.keys(), folded};

@@ -68,8 +68,9 @@ struct DifferentiateRows {
     for (std::int64_t i = slot; i < scores.rows; i += slot_count) {
       if (is_left != nullptr && is_left[i] == 0) continue;
       const std::int64_t seen = visible(i);
-      terms[i] = derivative_of_row(map, parameter, scores.row(i).first(seen), cotangent.row(i).first(seen),
-                                   own_scratch(slot, seen));
+      terms[i] = seen == 0 ? RowTerm<T>(0)
+                           : derivative_of_row(map, parameter, scores.row(i).first(seen), cotangent.row(i).first(seen),
+                                               own_scratch(slot, seen));
     }
   }
 
@@ -79,9 +80,9 @@ struct DifferentiateRows {
     for (std::int64_t i = slot; i < scores.rows; i += slot_count) {
       const std::int64_t seen = visible(i);
       T term = T(0);
-      const bool is_found =
-          scoring::derivative_along_by_threads(map, parameter, threads, scores.row(i).first(seen),
-                                               cotangent.row(i).first(seen), own_scratch(slot, seen), term);
+      const bool is_found = seen == 0 || scoring::derivative_along_by_threads(
+                                             map, parameter, threads, scores.row(i).first(seen),
+                                             cotangent.row(i).first(seen), own_scratch(slot, seen), term);
       if (threads.lane() == 0) {
         terms[i] = term;
         is_left[i] = is_found ? 0 : 1;

@@ -11,6 +11,7 @@
 #include "incontext/apply/options.hpp"
 #include "incontext/core/contracts.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
@@ -189,6 +190,39 @@ class Output {
   MatrixView<T> grid_;
   Order order_;
 };
+
+/// How many keys each row of scores sees, 0 where they are all -infinity. Empty if such rows are refused.
+template <class T>
+std::vector<std::int64_t> counts_of_masked(const Options& options, MatrixView<const T> scores) {
+  if (!options.zero_masked_rows) return {};
+  const VisibleKeys visible{options.visibility,
+                            options.visible_counts.empty() ? nullptr : options.visible_counts.data(), scores.rows,
+                            scores.columns};
+  std::vector<std::int64_t> counts;
+  for (std::int64_t i = 0; i < scores.rows; ++i) {
+    const Row<const T> row = scores.row(i).first(visible(i));
+    std::int64_t masked = 0;
+    while (masked < row.size && row[masked] <= -math::infinity<T>()) ++masked;
+    counts.push_back(masked == row.size ? 0 : row.size);
+  }
+  return counts;
+}
+
+/// The visible counts with 1 in the place of 0: of queries whose outputs are then set to 0.
+inline std::vector<std::int64_t> counts_from_one(const Options& options) {
+  std::vector<std::int64_t> counts(options.visible_counts.begin(), options.visible_counts.end());
+  for (std::int64_t& count : counts) count = (std::max)(count, std::int64_t{1});
+  return counts;
+}
+
+/// Sets the rows of queries that see no key to 0.
+template <class T>
+void zero_masked_rows(const Options& options, MatrixView<T> rows) {
+  for (std::size_t i = 0; i < options.visible_counts.size(); ++i) {
+    if (options.visible_counts[i] != 0) continue;
+    for (std::int64_t j = 0; j < rows.columns; ++j) rows(static_cast<std::ptrdiff_t>(i), j) = T(0);
+  }
+}
 
 /// The visible counts of Options in memory that the system can read.
 template <class System>

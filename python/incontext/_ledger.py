@@ -1,0 +1,141 @@
+"""The ledger of the papers' claims, as records: what the package has of a recorded run, or a report of one's own."""
+from __future__ import annotations
+
+import importlib
+import json
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Iterator, Mapping, overload
+
+from ._record import fields_html
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """One statement that a claim's verdict rests on.
+
+    role: "paper" what the claim says, "control" a near miss, "exact", "identity" and "addition" results of ours beside it.
+    state: "holds", "does not hold" or "undecided"; of a control "rejected, as it should be". regime: where the row was
+    tried. numbers: the closest call, in words.
+    """
+
+    role: str
+    says: str
+    state: str
+    regime: str | None
+    numbers: str | None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, with what simulations made of it.
+
+    setting: the paper's. ours: where it differs, the setting of the rows. reason: why the verdict. commands: what gives
+    the rows again, by the program. docs, headers: where the library has the theory. cite: what to cite.
+    """
+
+    name: str
+    paper: str
+    place: str
+    quote: str
+    setting: str
+    ours: str | None
+    verdict: str
+    reason: str | None
+    comment: str | None
+    rows: tuple[ClaimRow, ...]
+    commands: tuple[str, ...]
+    headers: tuple[str, ...]
+    docs: str | None
+    cite: str
+
+    def _repr_html_(self) -> str:
+        names = ("place", "quote", "setting", "ours", "verdict", "reason", "cite")
+        shown = {name: getattr(self, name) for name in names}
+        return fields_html(self.name, shown | {row.says: row.state for row in self.rows})
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.verdict}" + (f" ({self.reason})" if self.reason else ""),
+                 f'"{self.quote}" ({self.paper}, {self.place})']
+        return "\n".join(lines + [f"  {row.role}, {row.state}: {row.says}" for row in self.rows])
+
+
+class Ledger(Mapping[str, Claim]):
+    """The claims by their names; `run` says which run of the program recorded the verdicts."""
+
+    def __init__(self, claims: dict[str, Claim], run: str) -> None:
+        self._claims = claims
+        self.run = run
+
+    def __getitem__(self, name: str) -> Claim:
+        if name not in self._claims:
+            near = get_close_matches(str(name), self._claims, 3, 0.0)
+            raise KeyError(f"incontext::ledger: there is no claim {name!r}: {', '.join(near)}?")
+        return self._claims[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._claims)
+
+    def __len__(self) -> int:
+        return len(self._claims)
+
+    def to_frame(self) -> Any:
+        """The claims as a frame of pandas, one row each."""
+        columns = ("paper", "place", "quote", "setting", "verdict", "reason")
+        rows = {name: [getattr(claim, column) for column in columns] for name, claim in self.items()}
+        return importlib.import_module("pandas").DataFrame.from_dict(rows, orient="index", columns=list(columns))
+
+    def __repr__(self) -> str:
+        verdicts = [claim.verdict for claim in self.values()]
+        counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys(verdicts))
+        return f"Ledger({len(self)} claims: {counts})"
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return tuple(text.replace(",", " ").split()) if text else ()
+
+
+def _read(report: dict[str, Any]) -> Ledger:
+    tables = {table["title"].split(":")[0]: table["rows"] for table in report["tables"]}
+    commands = {one["name"]: one["command"] for one in tables["The runs"]}
+    rows: dict[str, list[ClaimRow]] = {}
+    for row in tables["What the rows say"]:
+        rows.setdefault(row["claim"], []).append(
+            ClaimRow(row["role"], row["says"], row["state"], row["regime"], row["numbers"]))
+    claims = {}
+    for one in tables["The claims of the papers"]:
+        name = one["claim"]
+        paper = f"arXiv {one['paper']}"
+        claims[name] = Claim(
+            name, paper, one["place"], one["quote"], one["setting"], one["ours"], one["verdict"], one["reason"],
+            one["comment"], tuple(rows.get(name, [])), tuple(commands[run] for run in _words(one["runs"])),
+            _words(one["headers"]), one["docs"],
+            f'{paper}, {one["place"]}; the verdict: incontext {report["version"]}, claim {name}, seed {report["seed"]}')
+    return Ledger(claims, f"{report['command']}, version {report['version']}")
+
+
+@overload
+def ledger(claim: None = None, *, report: str | Path | None = None) -> Ledger: ...
+@overload
+def ledger(claim: str, *, report: str | Path | None = None) -> Claim: ...
+def ledger(claim: str | None = None, *, report: str | Path | None = None) -> Ledger | Claim:
+    """The claims of the papers with their verdicts, or one of them.
+
+    >>> import incontext as ic
+    >>> print(ic.ledger("temperature/theorem-4.3").verdict)
+    confirmed
+
+    Parameters
+        claim: a name, such as "temperature/theorem-4.3".
+        report: the JSON report of `incontext verify`; without it the run that the package has, of the quick edition
+            with seed 1. Verdicts are read: `commands` says what computes them again.
+    Raises KeyError where no claim has that name, ValueError where the file is no such report.
+    """
+    path = Path(__file__).with_name("ledger.json") if report is None else Path(report)
+    try:
+        found = _read(json.loads(path.read_text(encoding="utf-8")))
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"incontext::ledger: report is no report of incontext verify (value = {path}; needs the file of "
+                         "incontext verify --output FILE.json)") from error
+    return found if claim is None else found[claim]
