@@ -120,6 +120,12 @@ void bind_contexts(Room& room) {
       },
       "context"_a, "kappa"_a, "gain"_a, "self"_a, room.docs("adaptive_descent"));
   m.def(
+      "adaptive_rate",
+      [](const law::Context<D>& c, D kappa, D gain, law::SelfTerm self) {
+        return law::adaptive_rate(c, kappa, gain, self);
+      },
+      "context"_a, "kappa"_a, "gain"_a, "self"_a, room.docs("adaptive_rate"));
+  m.def(
       "context_tokens", [](const law::Context<D>& c, QueryToken query) { return law::context_tokens(c, query); },
       "context"_a, "query"_a, room.docs("context_tokens"));
   m.def(

@@ -33,6 +33,35 @@ Matrix<double> sensitivity(Context<long double> context, const Algorithm& algori
 
 }  // namespace
 
+TEST_CASE("the adaptive step is the kernel step at the rate of its query", "[classification]") {
+  ContextDraws draws(22);
+  for (const Eigen::Index n : {1, 7, 60}) {
+    Context<double> context = draws.context(3, 4, n);
+    for (const double length : {1.0, 1.3}) {  // off the sphere, the self terms differ
+      context.query *= length;
+      for (const SelfTerm self : {SelfTerm::none, SelfTerm::dot, SelfTerm::constant, SelfTerm::rbf}) {
+        for (const double kappa : {0.0, 0.7, 30.0}) {
+          const double rate = adaptive_rate(context, kappa, 5.0, self);
+          const KernelForm form = self == SelfTerm::rbf ? KernelForm::rbf : KernelForm::dot;
+          const auto step = kernel_descent(context, kappa, rate, form),
+                     adaptive = adaptive_descent(context, kappa, 5.0, self);
+          CAPTURE(n, length, static_cast<int>(self), kappa, rate);
+          CHECK(distance(step.logits, adaptive.logits) <= 1e-13 * (1 + kappa));
+          const double others =
+              adaptive_rate(context, kappa, 5.0, self == SelfTerm::none ? SelfTerm::dot : SelfTerm::none);
+          if (n < 60) CHECK(std::abs(others / rate - 1) > 1e-3);
+        }
+      }
+    }
+  }
+  const auto context = draws.context(3, 4, 9);
+  CHECK(adaptive_rate(context, 0.0, 5.0, SelfTerm::none) == 5);
+  CHECK(std::abs(adaptive_rate(context, 0.0, 5.0, SelfTerm::dot) - 4.5) <= 1e-14);
+  CHECK(adaptive_rate(context, 1e6, 5.0, SelfTerm::none) == double{INFINITY});
+  CHECK(std::abs(adaptive_rate(context, 1e6, 5.0, SelfTerm::constant) - 45) <= 1e-12);
+  CHECK(names(message_of([&] { adaptive_rate(context, 1.0, double{INFINITY}, SelfTerm::none); }), "gain"));
+}
+
 TEST_CASE("the linear step is a step down the gradient of the mean loss, by differences", "[classification]") {
   ContextDraws draws(21);
   const auto context = draws.context(3, 3, 7);

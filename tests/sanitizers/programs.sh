@@ -57,7 +57,14 @@ run 0 scores --row 1,2,-inf,3 --weights "$work/weights.npy"
 for figure in approximation ssa-base ssmax-fading ssmax-threshold deviant prompt normsoftmax-bound; do
   run 0,3 scores --figure "$figure"
 done
-for room in regression scoring classification baselines; do run 0 evaluate "tests/oracles/$room.json"; done
+run 0,3 baselines --dimension 4 --context-lengths 3,8 --trials 2000
+run 0,1,3 train regression --steps 8 --batch 16
+run 0,1,3 train classification --map linear --steps 3 --trials 256
+run 0,1,3 train affine --steps 3
+run 0,1,3 train quantifier --steps 3
+run 0,1,3 train needle --steps 3
+run 0 verify --claim signed-averaging/saturation
+run 0 completion bash
 run 2 temperature --temperatures 0
 run 2 scores --row 1,x
 exit "$failed"

@@ -62,6 +62,20 @@ KernelRow<T> kernel_row(const Context<T>& context, const T& kappa, KernelForm fo
   return {value, kappa * (value.asDiagonal() * direction)};
 }
 
+/// The scores of the context-adaptive step, the query's own last if it counts.
+template <Real T>
+Vector<T> adaptive_scores(const Context<T>& context, const T& kappa, SelfTerm self) {
+  const Eigen::Index n = context.inputs.rows();
+  const bool rbf = self == SelfTerm::rbf;
+  Vector<T> scores(self == SelfTerm::none ? n : n + 1);
+  scores.head(n) = rbf ? Vector<T>(differences(context).rowwise().squaredNorm() * (-kappa / T(2)))
+                       : Vector<T>(kappa * (context.inputs * context.query));
+  if (self != SelfTerm::none) {
+    scores(n) = rbf ? T(0) : self == SelfTerm::dot ? T(kappa * context.query.squaredNorm()) : kappa;
+  }
+  return scores;
+}
+
 }  // namespace detail
 
 /// One step of gradient descent on a linear classifier from zero.
@@ -132,16 +146,12 @@ Prediction<T> adaptive_descent(const Context<T>& context, const T& kappa, const 
   validate(context, where);
   require_finite(where, "kappa", kappa);
   require_finite(where, "gain", gain);
-  const Eigen::Index n = context.inputs.rows(), keys = self == SelfTerm::none ? n : n + 1;
-  const bool rbf = self == SelfTerm::rbf;
-  const Matrix<T> direction = rbf ? detail::differences(context) : context.inputs;
-  Vector<T> scores(keys), weights(keys);
-  scores.head(n) = rbf ? Vector<T>(direction.rowwise().squaredNorm() * (-kappa / T(2)))
-                       : Vector<T>(kappa * (context.inputs * context.query));
+  const Vector<T> scores = detail::adaptive_scores(context, kappa, self);
+  const Eigen::Index n = context.inputs.rows(), keys = scores.size();
+  Vector<T> weights(keys);
   Matrix<T> derivative(keys, context.query.size());
-  derivative.topRows(n) = kappa * direction;
+  derivative.topRows(n) = kappa * (self == SelfTerm::rbf ? detail::differences(context) : context.inputs);
   if (self != SelfTerm::none) {
-    scores(n) = rbf ? T(0) : self == SelfTerm::dot ? T(kappa * context.query.squaredNorm()) : kappa;
     derivative.row(n).setZero();
     if (self == SelfTerm::dot) derivative.row(n) = T(2) * kappa * context.query.transpose();
   }
@@ -152,8 +162,39 @@ Prediction<T> adaptive_descent(const Context<T>& context, const T& kappa, const 
                     gain * detail::class_sums<T>(context, centered.topRows(n)));
 }
 
+/// The learning rate that the context-adaptive step has at its query: the one at which kernel_descent gives its logits.
+///
+/// \f[ \eta(x) = \frac{c\,n}{\sum_j K(x_j, x) + \iota},\qquad K = e^{\kappa (x_j\cdot x - 1)}\ \text{or}\ e^{-\kappa|x_j - x|^2/2} \f]
+///
+/// `iota` is the query's own term: 0, K(x, x) = e^(kappa (x.x - 1)), 1, or 1 beside the radial kernel. The rate is large
+/// where few examples are near the query. kernel_descent takes KernelForm::rbf where `self` is that, else KernelForm::dot.
+///
+/// Source    arXiv 2510.10425, eq. (3): the factor of the sum, written as a learning rate of the mean loss.
+/// Shapes    (context: n, d, k) -> scalar
+/// Units     that of kernel_descent; gain = c in nats; kappa = 1/sigma^2.
+/// Domain    kappa and gain finite.
+/// Limits    kappa = 0: c without a self term, c n/(n + 1) with one. A narrow kernel far from all examples: infinity
+///           without a self term, c n with one.
+/// Errors    as adaptive_descent.
+/// Accuracy  4 (n + d) eps times 1 + |kappa| (tests/classification/context_descent.cpp).
+template <Real T>
+T adaptive_rate(const Context<T>& context, const T& kappa, const T& gain, SelfTerm self) {
+  using std::exp;
+  constexpr auto where = "classification::adaptive_rate";
+  validate(context, where);
+  require_finite(where, "kappa", kappa);
+  require_finite(where, "gain", gain);
+  const Vector<T> scores = detail::adaptive_scores(context, kappa, self);
+  const T largest = scores.maxCoeff();
+  T sum = 0;
+  for (const T& score : scores) sum += exp(T(score - largest));
+  const T shift = self == SelfTerm::rbf ? T(-largest) : T(kappa - largest);
+  return gain * T(static_cast<double>(context.inputs.rows())) * exp(shift) / sum;
+}
+
 INCONTEXT_COMPILED(classification_context_descent, linear_descent<double>);
 INCONTEXT_COMPILED(classification_context_descent, kernel_descent<double>);
 INCONTEXT_COMPILED(classification_context_descent, adaptive_descent<double>);
+INCONTEXT_COMPILED(classification_context_descent, adaptive_rate<double>);
 
 }  // namespace incontext::classification
