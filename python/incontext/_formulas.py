@@ -15,7 +15,7 @@ from typing import Any, Callable, Protocol
 import numpy
 
 from . import scoring
-from .scoring import _HIGHEST_MASK, _is_mask_beside, Map, Visibility, parameter_names
+from .scoring import _HIGHEST_MASK, _is_mask_beside, _known, Map, Visibility, parameter_names
 
 _INFINITY = math.inf
 
@@ -347,8 +347,7 @@ def weights(library: Library, map: Map, scores: Any, visibility: Visibility | st
     if len(scores.shape) < (2 if isinstance(map, scoring.MatrixNormSoftmax) else 1):
         raise ValueError(f"incontext.{library.name}: wrong number of axes of the scores of {type(map).__name__} "
                          f"(value = {len(scores.shape)})")
-    choice: Any = Visibility  # which takes names, too
-    chosen = choice(visibility)
+    chosen = _known(visibility)
     parameters = _parameters(library, map, scores, given)
     if 0 in scores.shape:
         if scores.shape[-1] == 0 and math.prod(scores.shape[:-1]) and not zero_masked_rows:

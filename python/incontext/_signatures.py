@@ -168,7 +168,8 @@ def _words(own: inspect.Signature, key: str) -> str:
         count = axes[1].count("*")
         return f"an array of {count} {'axis' if count == 1 else 'axes'}"
     plain = {"numpy.typing.ArrayLike": "a number or an array", "int": "a whole number", "float": "a number",
-             "bool": "True or False", "str": "a string"}
+             "bool": "True or False", "str": "a string", "collections.abc.Sequence[int]": "a list of whole numbers",
+             "collections.abc.Sequence[float]": "a list of numbers"}
     return " or ".join(plain.get(one, one.removeprefix("incontext.")) for one in _split(text, "|"))
 
 
@@ -184,6 +185,10 @@ def _is_of(value: Any, annotation: str) -> bool:
             return True
         if kind.startswith("incontext.") and kind.rpartition(".")[2] in (one.__name__ for one in type(value).__mro__):
             return True
+        items = re.fullmatch(r"collections\.abc\.Sequence\[(.*)\]", kind)
+        if items and (isinstance(value, (str, bytes)) or not hasattr(value, "__len__")
+                      or not all(_is_of(one, items[1]) for one in value)):
+            continue
         if kind == "numpy.typing.ArrayLike" and (value is None or isinstance(value, (str, bytes, bool, complex))):
             continue
         if kind not in ("int", "float", "bool", "str", "None") and not axes and not kind.startswith("incontext."):

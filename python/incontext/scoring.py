@@ -8,7 +8,7 @@ import numpy
 from . import _arrays, _core
 from ._arrays.scoring import *  # noqa: F403
 from ._core.scoring import *  # noqa: F403
-from ._record import Record, is_number_or_array
+from ._record import Record, brief, is_number_or_array
 from ._records.scoring import *  # noqa: F403
 from ._records.scoring import KernelNormalization, ScoreNormalization, ScoreScale, Visibility, _HeatSchedule
 
@@ -71,8 +71,11 @@ class Map(_Parametrized):
 
     def _along(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, axis: int,
                out: Any, *masks: bool) -> Any:
+        visibility = _known(visibility)
         if axis == -1:
             return self._apply(operation, scores, other, visibility, out, *masks)
+        if not hasattr(axis, "__index__"):
+            raise TypeError(f"incontext::scoring::Map: axis is of the wrong type (value = {axis!r}; needs a whole number)")
 
         def last(array: Any) -> Any:
             return numpy.moveaxis(array, axis, -1)
@@ -192,6 +195,17 @@ class MatrixNormSoftmax(Map):
         raise TypeError("MatrixNormSoftmax has no Jacobian of one row: use jvp or vjp")
 
 
+def _known(visibility: Any) -> Visibility:
+    """The choice that a name stands for."""
+    if isinstance(visibility, Visibility):
+        return visibility
+    if isinstance(visibility, str):
+        choice: Any = Visibility  # which takes names, too
+        return choice(visibility)  # type: ignore[no-any-return]
+    raise TypeError(f"incontext::scoring::Map: visibility is of the wrong type (value = {brief(visibility)}; needs all or "
+                    "causal; any other mask is -inf in the scores)")
+
+
 _HIGHEST_MASK = -5000.0  # calibration::highest_mask
 
 
@@ -219,8 +233,7 @@ def _with_masks(scores: Any, finite_masks: bool = True, zero_masked_rows: bool =
 
 def _seen(shape: tuple[int, ...], visibility: Visibility | str) -> Any:
     """Which keys the queries of a matrix see."""
-    choice: Any = Visibility  # which takes names, too
-    if choice(visibility) is Visibility.all:
+    if _known(visibility) is Visibility.all:
         return numpy.True_
     return numpy.arange(shape[-1]) <= numpy.arange(shape[-2])[:, None] + max(shape[-1] - shape[-2], 0)
 

@@ -14,6 +14,7 @@
 #include "incontext/baselines/pool_averages.hpp"
 #include "incontext/baselines/task_pool.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
+#include "lengths.hpp"
 #include "records.hpp"
 
 /// The reference curves, and what they alone are made of: layers of descent and pools of tasks.
@@ -32,23 +33,35 @@ void bind_layers(Room& room) {
   nb::module_& m = room.module();
   m.def(
       "descent_risk",
-      [](I examples, I dimension, D noise, D prior, const std::vector<D>& rates) {
-        return baselines::descent_risk(Spectrum(examples, dimension), Task{noise, prior}, rates);
+      [](const Axis& examples, I dimension, D noise, D prior, const std::vector<D>& rates) {
+        return at_lengths(
+            examples,
+            [&](I l) {
+              return baselines::descent_risk(Spectrum(l, dimension), Task{noise, prior}, rates);
+            },
+            "baselines", "examples");
       },
       "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "learning_rates"_a,
       room.docs("descent_risk"));
-  m.def(
-      "optimal_layers",
-      [](I examples, I dimension, D noise, D prior, I layers) {
-        return baselines::optimal_layers(Spectrum(examples, dimension), Task{noise, prior}, layers);
-      },
-      "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "layers"_a, room.docs("optimal_layers"));
-  m.def(
-      "looped_layers",
-      [](I examples, I dimension, D noise, D prior, I layers) {
-        return baselines::looped_layers(Spectrum(examples, dimension), Task{noise, prior}, layers);
-      },
-      "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "layers"_a, room.docs("looped_layers"));
+  using Layers = baselines::DescentLayers<D>;
+  const auto layers = [&](const char* name, Layers (*of)(const Spectrum&, const Task&, I)) {
+    m.def(
+        name,
+        [of](I examples, I dimension, D noise, D prior, I count) {
+          return of(Spectrum(examples, dimension), Task{noise, prior}, count);
+        },
+        "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "layers"_a, room.docs(name));
+    m.def(
+        name,
+        [of](const std::vector<I>& examples, I dimension, D noise, D prior, I count) {
+          return each_of(examples, [&](I l) { return of(Spectrum(l, dimension), Task{noise, prior}, count); });
+        },
+        "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "layers"_a);
+  };
+  layers("optimal_layers",
+         [](const Spectrum& s, const Task& t, I count) { return baselines::optimal_layers(s, t, count); });
+  layers("looped_layers",
+         [](const Spectrum& s, const Task& t, I count) { return baselines::looped_layers(s, t, count); });
   room.form(
       "layers_needed", [](I l, I d, const Task& t, D s) { return baselines::layers_needed(Spectrum(l, d), t, s); },
       {number("examples"), number("dimension"), number("noise_variance"), number("task_variance"), number("share")});

@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core.hpp"
 
-/// Closed forms of a context length, which may be an array.
+/// Closed forms of a context length, which may be an array, and records of one, which may be a list.
 namespace incontext::python {
 
 /// A record of type R, whose numbers may be arrays; or, of a number, a number or an array.
@@ -14,16 +16,25 @@ struct BroadcastOf {
   nb::object values;
 };
 
-/// Evaluates a function of a context length at each of an array's.
+/// Evaluates a function of a context length, by its name in a room, at each of an array's.
 template <class Function>
-auto at_lengths(const Axis& context_length, const Function& function) {
+auto at_lengths(const Axis& context_length, const Function& function, const char* room = "regression",
+                const char* name = "context_length") {
   using R = decltype(function(std::int64_t{}));
   return BroadcastOf<R>{evaluate(result_of<R>(), {context_length.values}, [&](const double* in, double* out) {
     if (in[0] != std::floor(in[0])) {
-      throw_invalid_argument("regression", "context_length is not whole", in[0], "an integer");
+      throw_invalid_argument(room, std::string(name) + " is not whole", in[0], "an integer");
     }
     write_numbers(function(static_cast<std::int64_t>(in[0])), out);
   })};
+}
+
+/// The results of a function at each number of a list.
+template <class Function>
+auto each_of(const std::vector<std::int64_t>& numbers, const Function& function) {
+  std::vector<decltype(function(std::int64_t{}))> results;
+  for (const std::int64_t number : numbers) results.push_back(function(number));
+  return results;
 }
 
 }  // namespace incontext::python

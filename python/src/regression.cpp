@@ -73,16 +73,19 @@ void bind_tasks(Room& room) {
 void bind_errors(Room& room) {
   nb::module_& m = room.module();
   const auto kept = "incontext.regression.Offset.kept", removed = "incontext.regression.Offset.removed";
-  m.def(
-      "pretrained_attention", [](const Task& task, I length) { return regression::pretrained_attention(task, length); },
-      "task"_a, "context_length"_a, room.docs("pretrained_attention"));
-  m.def(
-      "trained_attention", [](const Task& task, I length) { return regression::trained_attention(task, length); },
-      "task"_a, "context_length"_a, room.docs("trained_attention"));
-  m.def(
-      "trained_linear_attention",
-      [](const Task& task, I length) { return regression::trained_linear_attention(task, length); }, "task"_a,
-      "context_length"_a, room.docs("trained_linear_attention"));
+  const auto layer = [&](const char* name, Attention (*of)(const Task&, I)) {
+    m.def(name, of, "task"_a, "context_length"_a, room.docs(name));
+    m.def(
+        name,
+        [of](const Task& task, const std::vector<I>& lengths) {
+          return each_of(lengths, [&](I length) { return of(task, length); });
+        },
+        "task"_a, "context_length"_a);
+  };
+  layer("pretrained_attention", [](const Task& task, I l) { return regression::pretrained_attention(task, l); });
+  layer("trained_attention", [](const Task& task, I l) { return regression::trained_attention(task, l); });
+  layer("trained_linear_attention",
+        [](const Task& task, I l) { return regression::trained_linear_attention(task, l); });
   m.def(
       "pretrained_attention_from_data",
       [](const DenseMatrix& inputs, const DenseVector& task_mean, const DenseMatrix& task_covariance, D noise_variance,

@@ -85,7 +85,7 @@ def test_every_function_refuses_what_it_cannot_take_in_its_own_words(wrong):
 
 @pytest.mark.parametrize("call, words", [
     (lambda: ic.regression.pretrained_attention(TASK, 20.5), "incontext.regression.pretrained_attention: "
-     "context_length is of the wrong type (value = 20.5; needs a whole number)"),
+     "context_length is of the wrong type (value = 20.5; needs a whole number or a list of whole numbers)"),
     (lambda: ic.regression.LinearTask.isotropic(dim=5), "incontext.regression.LinearTask.isotropic: no argument 'dim' "
      "(needs dimension, "),
     (lambda: TASK.with_input_covariance(numpy.ones(4)), "covariance: ndarray of 4"),
@@ -108,6 +108,10 @@ def test_every_function_refuses_what_it_cannot_take_in_its_own_words(wrong):
     (lambda: ic.compare(1.0, 5), "simulation is of the wrong type (value = 5;"),
     (lambda: ic.regression.generalization_error(LAYER, TASK, 8).plot(simulation=[ic.statistics.Estimate()]),
      "a simulation is drawn at its temperatures (value = 0; needs 1)"),
+    (lambda: ic.apply.attend(ic.scoring.Softmax(), *numpy.ones((3, 2, 4)), numpy.ones((2, 2), bool)),
+     "visibility is of the wrong type (value = array([[ True,  True],\n       [ True,  True]]); needs all or causal;"),
+    (lambda: ic.scoring.Softmax()(numpy.ones((2, 3)), axis=(0, 1)),
+     "axis is of the wrong type (value = (0, 1); needs a whole number)"),
     (lambda: ic.compare([1.0, 2.0], ic.statistics.Estimate()), "not equally many (value = 2, 1, 2;")])
 def test_a_wrong_call_is_told_what_is_needed(call, words):
     with pytest.raises((TypeError, ValueError)) as refusal:
@@ -135,6 +139,22 @@ def test_a_theory_is_compared_with_a_simulation_at_each_point():
     axes = error.plot(temperatures, run)
     assert axes.lines[0].get_ydata()[0] == error(axes.lines[0].get_xdata()[0])
     pyplot.close("all")
+
+
+def test_layers_and_risks_are_asked_for_at_many_lengths_at_once():
+    for name in ("pretrained_attention", "trained_attention", "trained_linear_attention"):
+        of = getattr(ic.regression, name)
+        assert of(TASK, [8, 16]) == of(TASK, numpy.array([8, 16])) == [of(TASK, 8), of(TASK, 16)]
+    for name in ("optimal_layers", "looped_layers"):
+        of = getattr(ic.baselines, name)
+        assert of([8, 16], 4, 0.1, 0.25, layers=2) == [of(l, 4, 0.1, 0.25, layers=2) for l in (8, 16)]
+    risks = ic.baselines.descent_risk(numpy.array([[8], [16]]), 4, 0.1, 0.25, learning_rates=[0.4])
+    assert risks.tolist() == [[ic.baselines.descent_risk(l, 4, 0.1, 0.25, learning_rates=[0.4])] for l in (8, 16)]
+    for wrong in (8.5, [8.5], "8", None, [[8]]):
+        with pytest.raises((TypeError, ValueError), match="context_length is of the wrong type"):
+            ic.regression.pretrained_attention(TASK, wrong)
+        with pytest.raises((TypeError, ValueError), match="examples is"):
+            ic.baselines.optimal_layers(wrong, 4, 0.1, 0.25, layers=2)
 
 
 def test_the_ledger_has_every_claim_with_its_rows_and_says_how_to_cite_it(tmp_path):
