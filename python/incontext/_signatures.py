@@ -67,6 +67,8 @@ def signature(function: Any) -> inspect.Signature:
     """
     overloads = []
     for declared, _, defaults in function.__nb_signature__:
+        if "typing.Never" in declared:  # of what the others do not take
+            continue
         public = re.sub(r"incontext\._(core|arrays|simulate)\.", "incontext.", declared)
         returned = public.rpartition(") -> ")[2]
         overloads.append(inspect.Signature(_parameters(_inside(public), defaults or ()), return_annotation=returned))
@@ -142,6 +144,12 @@ def _refusal(name: str, function: Any, own: inspect.Signature, arguments: tuple[
         return _of_wrong_type(name, own, wrong)
     kinds = ", ".join(f"{key}: {_kind(value)}" for key, value in found.items())
     return f"{name}: the arguments do not fit together (value = {kinds}; needs {str(own).partition(' ->')[0]})"
+
+
+def refusal_of_constructor(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """Why a class is not made of these arguments, in one line."""
+    name = re.sub(r"\._(core|arrays|simulate)\b", "", f"{kind.__module__}.{kind.__qualname__}")
+    return _refusal(name, kind.__init__, kind.__signature__, arguments, named)
 
 
 def _inside(declared: str) -> str:

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <new>
+#include <string>
 #include <tuple>
 
 /// What classes of C++ say of themselves in Python.
@@ -21,6 +23,19 @@ void describe(Class& bound) {
             "What it holds, by name: numbers, records as dictionaries, and lists of them.");
   bound.def("__repr__", by("to_text"), nb::sig("def __repr__(self) -> str"));
   bound.def("_repr_html_", by("to_html"), nb::sig("def _repr_html_(self) -> str"));
+}
+
+/// The last constructor of a class, of all that the others do not take: a TypeError in the package's own words.
+template <class Class>
+void refuse_other_arguments(Class& bound) {
+  bound.def(
+      "__init__",
+      [](typename Class::Type*, const nb::args& arguments, const nb::kwargs& named) {
+        const nb::object refusal = nb::module_::import_("incontext._signatures").attr("refusal_of_constructor");
+        throw nb::type_error(
+            nb::cast<std::string>(refusal(nb::type<typename Class::Type>(), arguments, named)).c_str());
+      },
+      nb::sig("def __init__(self, *arguments: typing.Never, **named: typing.Never) -> None"));
 }
 
 /// Gives a struct its pickle: the members that hold all of it.

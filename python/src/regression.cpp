@@ -1,3 +1,6 @@
+#include <nanobind/stl/optional.h>
+
+#include <optional>
 #include <utility>
 
 #include "core.hpp"
@@ -25,12 +28,22 @@ void bind_tasks(Room& room) {
   nb::class_<Task> task(m, "LinearTask", room.docs("LinearTask"));
   task.def(
           "__init__",
-          [](Task* self, DenseVector input_mean, DenseMatrix input_covariance, DenseVector task_mean,
-             DenseMatrix task_covariance, D noise_variance) {
-            new (self) Task({std::move(input_mean), std::move(input_covariance), std::move(task_mean),
-                             std::move(task_covariance), noise_variance});
+          [](Task* self, std::optional<DenseVector> input_mean, std::optional<DenseMatrix> input_covariance,
+             std::optional<DenseVector> task_mean, std::optional<DenseMatrix> task_covariance, D noise_variance) {
+            if (!input_covariance || !task_covariance) {
+              throw nb::type_error(
+                  "incontext.regression.LinearTask: a covariance is missing (needs input_covariance and "
+                  "task_covariance)");
+            }
+            using Vector = regression::Vector<D>;
+            using Matrix = regression::Matrix<D>;
+            Matrix inputs = std::move(*input_covariance), tasks = std::move(*task_covariance);
+            Vector x = input_mean ? Vector(std::move(*input_mean)) : Vector(Vector::Zero(inputs.rows()));
+            Vector w = task_mean ? Vector(std::move(*task_mean)) : Vector(Vector::Zero(tasks.rows()));
+            new (self) Task({std::move(x), std::move(inputs), std::move(w), std::move(tasks), noise_variance});
           },
-          "input_mean"_a, "input_covariance"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a = 0.0)
+          "input_mean"_a = nb::none(), "input_covariance"_a = nb::none(), "task_mean"_a = nb::none(),
+          "task_covariance"_a = nb::none(), "noise_variance"_a = 0.0)
       .def_static(
           "isotropic",
           [](I dimension, D input_variance, D task_variance, D noise_variance) {
@@ -67,6 +80,7 @@ void bind_tasks(Room& room) {
                               nb::make_tuple(t.input_mean(), t.input_covariance(), t.task_mean(), t.task_covariance(),
                                              t.noise_variance()));
       });
+  refuse_other_arguments(task);
   describe(task);
 }
 

@@ -71,13 +71,14 @@ void bind_flow(nb::module_& m, Room& room) {
   nb::class_<Flow> flow(m, "GradientFlow", nb::type_slots(Flow::slots), room.docs("GradientFlow"));
   describe(flow);
   flow.def(
-          "__init__",
-          [](Flow* self, const PythonLoss& loss, const DenseVector& parameters, double tolerance) {
-            const auto own = std::make_shared<nb::object>(loss);
-            new (self) Flow{training::GradientFlow(exact_loss(own), plain(parameters), tolerance), own};
-          },
-          "loss"_a, "parameters"_a, "tolerance"_a = 1e-8)
-      .def_prop_ro("time", &training::GradientFlow::time)
+      "__init__",
+      [](Flow* self, const PythonLoss& loss, const DenseVector& parameters, double tolerance) {
+        const auto own = std::make_shared<nb::object>(loss);
+        new (self) Flow{training::GradientFlow(exact_loss(own), plain(parameters), tolerance), own};
+      },
+      "loss"_a, "parameters"_a, "tolerance"_a = 1e-8);
+  refuse_other_arguments(flow);
+  flow.def_prop_ro("time", &training::GradientFlow::time)
       .def_prop_ro("parameters", [](const Flow& flow) { return array(flow.parameters()); })
       .def("loss", &training::GradientFlow::loss)
       .def("speed", &training::GradientFlow::speed)
@@ -85,17 +86,17 @@ void bind_flow(nb::module_& m, Room& room) {
       .def("rest", &training::GradientFlow::rest, "slowest"_a, "latest"_a);
   nb::class_<Trainer> trainer(m, "Trainer", nb::type_slots(Trainer::slots), room.docs("Trainer"));
   describe(trainer);
-  trainer
-      .def(
-          "__init__",
-          [](Trainer* self, const DenseVector& parameters, const PythonLoss& loss,
-             const training::TrainerOptions& options) {
-            const auto own = std::make_shared<nb::object>(loss);
-            new (self)
-                Trainer{training::Trainer(plain(parameters), training::exact_batches(exact_loss(own)), options), own};
-          },
-          "parameters"_a, "loss"_a, "options"_a)
-      .def_prop_ro("steps", &training::Trainer::steps)
+  trainer.def(
+      "__init__",
+      [](Trainer* self, const DenseVector& parameters, const PythonLoss& loss,
+         const training::TrainerOptions& options) {
+        const auto own = std::make_shared<nb::object>(loss);
+        new (self)
+            Trainer{training::Trainer(plain(parameters), training::exact_batches(exact_loss(own)), options), own};
+      },
+      "parameters"_a, "loss"_a, "options"_a);
+  refuse_other_arguments(trainer);
+  trainer.def_prop_ro("steps", &training::Trainer::steps)
       .def_prop_ro("parameters", [](const Trainer& trainer) { return array(trainer.parameters()); })
       .def(
           "step", [](Trainer& trainer) { return train_to(trainer, trainer.steps() + 1, nb::none()).front(); },

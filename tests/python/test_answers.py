@@ -89,6 +89,12 @@ def test_every_function_refuses_what_it_cannot_take_in_its_own_words(wrong):
     (lambda: ic.regression.LinearTask.isotropic(dim=5), "incontext.regression.LinearTask.isotropic: no argument 'dim' "
      "(needs dimension, "),
     (lambda: TASK.with_input_covariance(numpy.ones(4)), "covariance: ndarray of 4"),
+    (lambda: ic.regression.LinearTask(input_covariance=numpy.ones(4), task_covariance=numpy.eye(4)),
+     "incontext.regression.LinearTask: the arguments do not fit together (value = input_covariance: ndarray of 4, "),
+    (lambda: ic.regression.LinearTask(numpy.zeros(4)), "incontext.regression.LinearTask: a covariance is missing"),
+    (lambda: ic.regression.LinearTask(covariance=1), "LinearTask: no argument 'covariance' (needs input_mean, "),
+    (lambda: ic.training.Trainer([1.0]), "incontext.training.Trainer: missing a required argument: 'loss'"),
+    (lambda: ic.training.GradientFlow(5, [1.0]), "incontext.training.GradientFlow: "),
     (lambda: ic.statistics.Estimate(1.0, 0.1),
      "Estimate: count is of the wrong type (value = 1.0; needs a whole number)"),
     (lambda: ic.regression.Attention(numpy.eye(4), numpy.zeros(4), True),
@@ -117,6 +123,13 @@ def test_a_wrong_call_is_told_what_is_needed(call, words):
     with pytest.raises((TypeError, ValueError)) as refusal:
         call()
     assert words in str(refusal.value)
+
+
+def test_the_means_of_a_task_are_zero_unless_they_are_given():
+    covariances = {"input_covariance": numpy.eye(3), "task_covariance": 2 * numpy.eye(3)}
+    task = ic.regression.LinearTask(**covariances, noise_variance=0.1)
+    assert task == ic.regression.LinearTask(numpy.zeros(3), numpy.eye(3), numpy.zeros(3), 2 * numpy.eye(3), 0.1)
+    assert ic.regression.LinearTask(task_mean=[1.0, 2.0, 3.0], **covariances).task_mean.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_a_task_is_equal_to_its_copy():
