@@ -4,6 +4,8 @@
 #include <cmath>
 #include <random>
 
+#include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/baselines/wishart_spectrum.hpp"
 #include "incontext/regression/bayes_ridge.hpp"
 #include "incontext/regression/bayes_risk.hpp"
 #include "incontext/regression/input_rows.hpp"
@@ -62,6 +64,23 @@ TEST_CASE("the ridge trial agrees with the ridge run literally") {
     CHECK(std::abs(literal.mean - trial.estimates[0].mean) <= 5 * literal.standard_error);
     const auto other = simulate::bayes_ridge_risk(task, context_length + 3, {.seed = 31, .trials = 1 << 16});
     CHECK(std::abs(literal.mean - other.estimates[0].mean) > 5 * literal.standard_error);
+  }
+}
+
+TEST_CASE(
+    "centering costs the ridge one example: its risk is that of the posterior mean with one less, above the floor") {
+  const double noise = 0.1, prior = 0.5;
+  const int d = 5;
+  const auto task =
+      regression::LinearTask<double>::isotropic({.dimension = d, .task_variance = prior, .noise_variance = noise});
+  for (const std::int64_t l : {2, 3, 5, 6, 7, 20}) {
+    const auto risk = simulate::bayes_ridge_risk(task, l, {.seed = 32, .trials = 1 << 16}).estimates[0];
+    const auto of_posterior = [&](std::int64_t examples) {
+      return baselines::bayes_risk(baselines::WishartSpectrum<double>(examples, d), {noise, prior});
+    };
+    CAPTURE(l, risk.mean, risk.standard_error);
+    CHECK(std::abs(risk.mean - of_posterior(l - 1)) <= 5 * risk.standard_error);
+    CHECK(risk.mean - of_posterior(l) > 10 * risk.standard_error);
   }
 }
 
