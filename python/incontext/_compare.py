@@ -1,14 +1,13 @@
 """A theory beside a simulation at several points: a table, a frame of pandas and a plot."""
 from __future__ import annotations
 
-import importlib
 from typing import Any, Iterable
 
 import numpy
 
 from . import statistics
 from ._plot import pyplot
-from ._record import table_text
+from ._record import frame_of, table_text
 from .laws import Quadrature
 
 
@@ -32,7 +31,7 @@ class Compared:
 
     def to_frame(self) -> Any:
         """The columns as a frame of pandas."""
-        return importlib.import_module("pandas").DataFrame(self.to_dict())
+        return frame_of(self.to_dict())
 
     def __len__(self) -> int:
         return len(self.comparisons)

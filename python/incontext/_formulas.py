@@ -15,7 +15,7 @@ from typing import Any, Callable, Protocol
 import numpy
 
 from . import scoring
-from .scoring import _HIGHEST_MASK, _is_mask_beside, _known, Map, Visibility, parameter_names
+from .scoring import _HIGHEST_MASK, _is_mask_beside, _visibility_of, Map, Visibility, parameter_names
 
 _INFINITY = math.inf
 
@@ -53,8 +53,8 @@ class Library(Protocol):
 class Row:
     """The scores of the visible keys, 0 in place of the others, and their number. `visible` is None where all are.
 
-    Of the rows that are `masked`, None where none can be, every formula is to be finite with finite derivatives; what
-    it gives there is not used."""
+    `masked` says which rows are zeros in the end, and is None where none is. In these rows a formula may have any value,
+    but it must be finite, and so must be its derivatives."""
 
     def __init__(self, library: Library, scores: Any, visible: Any, axes: tuple[int, ...] = (-1,),
                  masked: Any = None) -> None:
@@ -308,9 +308,10 @@ def _counts_keys(map: Map) -> bool:
 
 
 def _visible(library: Library, map: Map, scores: Any, visibility: Visibility,
-             finite_masks: bool) -> tuple[Any, Any, Any]:
-    """Which keys every query sees, which rows show none, and which have a score that is refused. Finite masks are masks
-    by the rule of calibrate."""
+             finite_masks: bool) -> tuple[Any, Any, Any, Any]:
+    """For every row: which keys it shows; whether all its scores are masks; whether it shows no key; whether a score is
+    refused. Finite masks are masks by the rule of calibrate. In a map that does not count its keys they are scores, so
+    that a row of them shows its keys."""
     seen = scores > -_INFINITY
     causal = visibility == Visibility.causal and len(scores.shape) > 1
     if causal:
@@ -326,7 +327,9 @@ def _visible(library: Library, map: Map, scores: Any, visibility: Visibility,
         lowest = -library.largest(library.where(seen & ~low, -scores, -high), (-1,))
         bad = bad | (low & (lowest < _INFINITY) & ~_is_mask_beside(scores, lowest))
         seen = seen & ~low
-    return seen, ~seen.any(-1)[..., None], bad.any(-1)[..., None]
+    undefined = ~seen.any(-1)[..., None]
+    masked = ~(seen & (scores > _HIGHEST_MASK)).any(-1)[..., None] if finite_masks else undefined
+    return seen, masked, undefined, bad.any(-1)[..., None]
 
 
 def _is_plain(library: Library, scores: Any, visibility: Visibility, finite_masks: bool) -> bool:
@@ -347,7 +350,7 @@ def weights(library: Library, map: Map, scores: Any, visibility: Visibility | st
     if len(scores.shape) < (2 if isinstance(map, scoring.MatrixNormSoftmax) else 1):
         raise ValueError(f"incontext.{library.name}: wrong number of axes of the scores of {type(map).__name__} "
                          f"(value = {len(scores.shape)})")
-    chosen = _known(visibility)
+    chosen = _visibility_of(visibility)
     parameters = _parameters(library, map, scores, given)
     if 0 in scores.shape:
         if scores.shape[-1] == 0 and math.prod(scores.shape[:-1]) and not zero_masked_rows:
@@ -357,12 +360,12 @@ def weights(library: Library, map: Map, scores: Any, visibility: Visibility | st
     axes = (-2, -1) if isinstance(map, scoring.MatrixNormSoftmax) else (-1,)
     visible = masked = None
     if not concrete or not _is_plain(library, fixed, chosen, finite_masks):
-        visible, masked, bad = _visible(library, map, fixed, chosen, finite_masks)
-        defined = ~bad if zero_masked_rows else ~(bad | masked)
+        visible, masked, undefined, bad = _visible(library, map, fixed, chosen, finite_masks)
+        defined = ~bad if zero_masked_rows else ~(bad | undefined)
         if concrete and not bool(defined.all()):
             prototype = map.replace(**{name: getattr(type(map), name) for name in parameter_names(map)})
-            prototype(library.numpy(fixed), chosen, finite_masks=finite_masks,
-                      zero_masked_rows=zero_masked_rows)  # raises what C++ says of the row
+            prototype(library.numpy(fixed), chosen, finite_masks=finite_masks, zero_masked_rows=zero_masked_rows)
+            raise AssertionError(f"{type(map).__name__} takes a row that is refused")  # C++ has raised before
     masked = masked if zero_masked_rows else None
     row = Row(library, scores, visible, axes, masked)
     found = row.used(formula(row, map, parameters), 0.0)

@@ -1,23 +1,22 @@
 """The ledger of the papers' claims, as records: what the package has of a recorded run, or a report of one's own."""
 from __future__ import annotations
 
-import importlib
 import json
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Iterator, Mapping, overload
 
-from ._record import fields_html
+from ._record import fields_html, frame_of
 
 
 @dataclass(frozen=True)
 class ClaimRow:
     """One statement that a claim's verdict rests on.
 
-    role: "paper" what the claim says, "control" a near miss, "exact", "identity" and "addition" results of ours beside it.
-    state: "holds", "does not hold" or "undecided"; of a control "rejected, as it should be". regime: where the row was
-    tried. numbers: the closest call, in words.
+    role: "paper" what the claim says, "control" a near miss, "exact", "identity" and "addition" results of ours
+    beside it. state: "holds", "does not hold" or "undecided"; of a control "rejected, as it should be". regime: where
+    the row was tried. numbers: the closest call, in words.
     """
 
     role: str
@@ -70,8 +69,11 @@ class Ledger(Mapping[str, Claim]):
 
     def __getitem__(self, name: str) -> Claim:
         if name not in self._claims:
-            near = get_close_matches(str(name), self._claims, 3, 0.0)
-            raise KeyError(f"incontext::ledger: there is no claim {name!r}: {', '.join(near)}?")
+            word = str(name).lower()
+            near = [one for one, claim in self._claims.items() if word in one or word in claim.quote.lower()]
+            near = near[:5] or get_close_matches(word, self._claims, 3, 0.0)
+            raise KeyError(f"incontext::ledger: there is no claim {name!r} (needs one of list(incontext.ledger()), such as "
+                           f"{', '.join(near)})")
         return self._claims[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -82,9 +84,9 @@ class Ledger(Mapping[str, Claim]):
 
     def to_frame(self) -> Any:
         """The claims as a frame of pandas, one row each."""
-        columns = ("paper", "place", "quote", "setting", "verdict", "reason")
-        rows = {name: [getattr(claim, column) for column in columns] for name, claim in self.items()}
-        return importlib.import_module("pandas").DataFrame.from_dict(rows, orient="index", columns=list(columns))
+        columns = ("paper", "place", "quote", "setting", "verdict", "reason", "commands")
+        values = {column: [getattr(claim, column) for claim in self.values()] for column in columns}
+        return frame_of(values, index=list(self))
 
     def __repr__(self) -> str:
         verdicts = [claim.verdict for claim in self.values()]

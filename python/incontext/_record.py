@@ -92,6 +92,15 @@ def table_text(headings: Sequence[str], rows: Iterable[Sequence[Any]], digits: i
                       for one, width, to_left in zip(line, widths, left)).rstrip() for line in lines]
 
 
+def frame_of(columns: dict[str, Any], **named: Any) -> Any:
+    """Columns by name as a frame of pandas, which is imported by the first."""
+    try:
+        from pandas import DataFrame
+    except ImportError as error:
+        raise ImportError("to_frame() needs pandas: pip install pandas") from error
+    return DataFrame(columns, **named)
+
+
 def fields_html(caption: str, fields: dict[str, Any]) -> str:
     """Names and values as an HTML table."""
     rows = "".join(f"<tr><th>{name}</th><td>{cell(value)}</td></tr>" for name, value in fields.items())

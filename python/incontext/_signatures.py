@@ -63,7 +63,7 @@ def signature(function: Any) -> inspect.Signature:
 
     >>> from incontext import _core
     >>> print(signature(_core.regression.LinearTask.isotropic).replace(return_annotation=inspect.Signature.empty))
-    (dimension: 'int', input_variance: 'float' = 1.0, task_variance: 'float' = 1.0, noise_variance: 'float' = 0.0)
+    (dimension: 'int', *, input_variance: 'float' = 1.0, task_variance: 'float' = 1.0, noise_variance: 'float' = 0.0)
     """
     overloads = []
     for declared, _, defaults in function.__nb_signature__:
@@ -124,7 +124,8 @@ _SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 def _refusal(name: str, function: Any, own: inspect.Signature, arguments: tuple[Any, ...],
              named: dict[str, Any]) -> str:
     """Why these arguments are not those of a function, in one line."""
-    known = [key for key, one in own.parameters.items() if key != "self" and one.kind not in _SEVERAL]
+    known = [key for place, (key, one) in enumerate(own.parameters.items())
+             if (key != "self" or place > 0) and one.kind not in _SEVERAL]
     if not known and own.parameters:  # overloads whose parameters differ
         given = ", ".join([*map(_kind, arguments), *(f"{key}: {_kind(value)}" for key, value in named.items())])
         needs = " or ".join(", ".join(one.name for one in _parameters(_inside(declared), defaults or ()))
@@ -172,6 +173,8 @@ def _words(own: inspect.Signature, key: str) -> str:
     """The type of a parameter, for people."""
     text = str(own.parameters[key].annotation)
     axes = re.search(r"shape=\(([^)]*)\)", text)
+    if text.startswith("collections.abc.Callable"):
+        return "a function"
     if axes:
         count = axes[1].count("*")
         return f"an array of {count} {'axis' if count == 1 else 'axes'}"
@@ -185,6 +188,10 @@ def _is_of(value: Any, annotation: str) -> bool:
     """Whether a value may be of one of these types, as far as their names tell."""
     for kind in _split(annotation, "|"):
         number = not isinstance(value, bool) and not getattr(value, "shape", ())
+        if kind.startswith("collections.abc.Callable"):
+            if callable(value):
+                return True
+            continue
         axes = re.search(r"shape=\(([^)]*)\)", kind)
         if {"int": number and hasattr(value, "__index__"), "float": number and hasattr(value, "__float__"),
                 "bool": isinstance(value, bool), "str": isinstance(value, str), "None": value is None}.get(kind):
@@ -194,8 +201,8 @@ def _is_of(value: Any, annotation: str) -> bool:
         if kind.startswith("incontext.") and kind.rpartition(".")[2] in (one.__name__ for one in type(value).__mro__):
             return True
         items = re.fullmatch(r"collections\.abc\.Sequence\[(.*)\]", kind)
-        if items and (isinstance(value, (str, bytes)) or not hasattr(value, "__len__")
-                      or not all(_is_of(one, items[1]) for one in value)):
+        is_list = isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1
+        if items and not (is_list and all(_is_of(one, items[1]) for one in value)):
             continue
         if kind == "numpy.typing.ArrayLike" and (value is None or isinstance(value, (str, bytes, bool, complex))):
             continue

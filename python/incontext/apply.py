@@ -13,7 +13,7 @@ import numpy
 
 from . import _arrays
 from ._record import Record
-from .scoring import SSA, Map, Softmax, SSMax, Visibility, _known, parameter_names
+from .scoring import SSA, Map, Softmax, SSMax, Visibility, _visibility_of, parameter_names
 
 FUSED = (Softmax, SSMax, SSA)
 
@@ -126,7 +126,7 @@ def attend(map: Map, queries: Any, keys: Any, values: Any, visibility: Visibilit
     array([[1. ],
            [0.2]])
     """
-    visibility = _known(visibility)
+    visibility = _visibility_of(visibility)
     layer = _Layer("attend", map, queries=queries, keys=keys, values=values)
     if not layer.is_fused:
         return map(layer.scores(), visibility, finite_masks=False).astype(layer.type, copy=False) @ layer.arrays["values"]
@@ -151,7 +151,7 @@ def attention_gradient(map: Map, queries: Any, keys: Any, values: Any, cotangent
     >>> f"{by_scale:.4f}"
     '0.1109'
     """
-    visibility = _known(visibility)
+    visibility = _visibility_of(visibility)
     layer = _Layer("attention_gradient", map, queries=queries, keys=keys, values=values, cotangent=cotangent)
     if not layer.is_fused:
         return _gradient_by_weights(layer, visibility)

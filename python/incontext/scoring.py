@@ -71,11 +71,11 @@ class Map(_Parametrized):
 
     def _along(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, axis: int,
                out: Any, *masks: bool) -> Any:
-        visibility = _known(visibility)
+        visibility = _visibility_of(visibility)
+        if not hasattr(axis, "__index__") or numpy.ndim(axis):
+            raise TypeError(f"incontext::scoring::Map: axis is of the wrong type (value = {axis!r}; needs a whole number)")
         if axis == -1:
             return self._apply(operation, scores, other, visibility, out, *masks)
-        if not hasattr(axis, "__index__"):
-            raise TypeError(f"incontext::scoring::Map: axis is of the wrong type (value = {axis!r}; needs a whole number)")
 
         def last(array: Any) -> Any:
             return numpy.moveaxis(array, axis, -1)
@@ -168,24 +168,24 @@ class MatrixNormSoftmax(Map):
         if given.ndim < 2:
             raise ValueError(f"incontext::scoring::MatrixNormSoftmax: wrong number of array dimensions "
                              f"(value = {given.ndim}; needs queries x keys, or more)")
-        if given.shape[-1] == 0 and not zero_masked_rows:
-            SSMax()(given)  # refuses rows of no scores
         seen = numpy.where(_seen(given.shape, visibility), given, -numpy.inf)
+        shown = (seen > -numpy.inf).any(-1)
+        refused = ~(seen < numpy.inf).all(-1) | (~shown & (not zero_masked_rows))
+        for row in seen[refused][:1]:
+            SSMax()(row, finite_masks=False)  # raises what C++ says of the row
         beside = numpy.broadcast_to(numpy.asarray(given if other is None else other, "float64"), given.shape)
         if other is not None:
             beside = numpy.where(numpy.isfinite(seen), beside, 0.0)
         function = getattr(_core.scoring, "_matrix_normsoftmax_" + operation)
 
         def of_rows(z: Any, w: Any) -> Any:
-            shown = numpy.isfinite(z).any(-1) if zero_masked_rows else numpy.ones(len(z), bool)
-            result = numpy.zeros(z.shape)
-            if shown.any():
-                result[shown] = function(self, z[shown], w[shown])
+            rows = (z > -numpy.inf).any(-1)
+            result = numpy.full(z.shape, -numpy.inf if operation == "log_weights" else 0.0)
+            if rows.any():
+                result[rows] = function(self, z[rows], w[rows])
             return result
 
         found = _each_matrix(of_rows, seen, beside)
-        if zero_masked_rows and operation == "log_weights":
-            found = numpy.where(numpy.isfinite(seen).any(-1, keepdims=True), found, -numpy.inf)
         if out is None:
             return found
         numpy.copyto(out, found)
@@ -195,7 +195,7 @@ class MatrixNormSoftmax(Map):
         raise TypeError("MatrixNormSoftmax has no Jacobian of one row: use jvp or vjp")
 
 
-def _known(visibility: Any) -> Visibility:
+def _visibility_of(visibility: Any) -> Visibility:
     """The choice that a name stands for."""
     if isinstance(visibility, Visibility):
         return visibility
@@ -233,7 +233,7 @@ def _with_masks(scores: Any, finite_masks: bool = True, zero_masked_rows: bool =
 
 def _seen(shape: tuple[int, ...], visibility: Visibility | str) -> Any:
     """Which keys the queries of a matrix see."""
-    if _known(visibility) is Visibility.all:
+    if _visibility_of(visibility) is Visibility.all:
         return numpy.True_
     return numpy.arange(shape[-1]) <= numpy.arange(shape[-2])[:, None] + max(shape[-1] - shape[-2], 0)
 

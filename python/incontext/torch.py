@@ -374,7 +374,8 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     q, k, v = (one.to(wide) for one in (query, key, value))
     q = q * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     given = {name: torch.as_tensor(one, dtype=wide, device=q.device) for name, one in given.items()}
-    if attn_mask is None and not dropout_p and _is_fused(chosen, (q, k, v), given):
+    has_keys = k.shape[-2] > 0 or not zero_masked_rows
+    if attn_mask is None and not dropout_p and has_keys and _is_fused(chosen, (q, k, v), given):
         out = _FusedAttention.apply(chosen, visibility, tuple(given), q, k, v, *given.values())
     else:
         out = _attend_by_weights(chosen, q, k, v, given, visibility, attn_mask, dropout_p,

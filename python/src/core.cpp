@@ -192,8 +192,8 @@ struct Form {
     if (parameter.records.empty()) {
       const bool named = parameter.choices != nullptr && nb::isinstance<nb::str>(value);
       if (!named && is_no_number(value)) {
-        throw nb::type_error((name + "(): " + parameter.name + " must be a number or an array of numbers, and is " +
-                              nb::repr(value).c_str())
+        throw nb::type_error((name.substr(name.find_first_not_of('_')) + "(): " + parameter.name +
+                              " must be a number or an array of numbers, and is " + nb::repr(value).c_str())
                                  .c_str());
       }
       inputs.push_back(named ? python_class(parameter.choices)(value) : value);

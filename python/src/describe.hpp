@@ -25,7 +25,7 @@ void describe(Class& bound) {
   bound.def("_repr_html_", by("to_html"), nb::sig("def _repr_html_(self) -> str"));
 }
 
-/// The last constructor of a class, of all that the others do not take: a TypeError in the package's own words.
+/// Adds a constructor for the arguments that no other takes: it raises a TypeError in the package's own words.
 template <class Class>
 void refuse_other_arguments(Class& bound) {
   bound.def(

@@ -49,7 +49,7 @@ void bind_tasks(Room& room) {
           [](I dimension, D input_variance, D task_variance, D noise_variance) {
             return Task::isotropic({dimension, input_variance, task_variance, noise_variance});
           },
-          "dimension"_a, "input_variance"_a = 1.0, "task_variance"_a = 1.0, "noise_variance"_a = 0.0,
+          "dimension"_a, nb::kw_only(), "input_variance"_a = 1.0, "task_variance"_a = 1.0, "noise_variance"_a = 0.0,
           "The task of an IsotropicTask's parameters.")
       .def_prop_ro("dimension", &Task::dimension)
       .def_prop_ro("input_mean", [](const Task& t) { return t.input_mean(); })

@@ -33,8 +33,9 @@ using RowFunction = std::function<void(std::int64_t row, scoring::Row<const T> s
 /// Which keys a row shows.
 struct Masks {
   scoring::Visibility visibility;
-  bool finite_masks;      // a very low score is one, in a map that counts its keys
-  bool zero_masked_rows;  // a row that shows none is zeros, and is not refused
+  bool finite_masks;         // a very low score is one, in a map that counts its keys
+  bool zero_masked_rows;     // a row that shows none is zeros, and is not refused
+  bool counts_keys = false;  // of the map
 };
 
 /// The map of every row.
@@ -76,12 +77,26 @@ RowFunction<T> row_function(const maps::AnyMap<T>& map, const std::shared_ptr<co
   };
 }
 
-/// Whether a row shows no key.
+/// Whether a row shows no key: its scores are all masks, in any map. Such a row is refused unless it is to be zeros, but
+/// one of finite numbers in a map that does not count its keys.
 template <class T>
-bool is_masked(scoring::Row<const T> scores) {
-  std::ptrdiff_t masked = 0;
-  while (masked < scores.size && scores[masked] <= -std::numeric_limits<T>::infinity()) ++masked;
-  return masked == scores.size;
+bool is_zero_row(scoring::Row<const T> scores, const Masks& masks) {
+  constexpr const char* or_zeros = ", or zero_masked_rows=True for weights of 0";
+  const T highest = masks.finite_masks ? T(calibration::highest_mask) : -std::numeric_limits<T>::infinity();
+  T largest = -std::numeric_limits<T>::infinity();
+  for (std::ptrdiff_t i = 0; i < scores.size; ++i) {
+    if (!(scores[i] <= highest)) return false;
+    largest = largest < scores[i] ? scores[i] : largest;
+  }
+  if (masks.zero_masked_rows) return true;
+  if (scores.size > 0 && largest <= -std::numeric_limits<T>::infinity()) {
+    throw_invalid_argument("scoring::Map", "every key of a row is masked: number of visible scores", 0,
+                           std::string("at least 1") + or_zeros);
+  }
+  if (scores.size > 0 && masks.counts_keys) {
+    refuse_finite_masks("every score of a row is low enough for a mask", static_cast<double>(largest), or_zeros);
+  }
+  return false;
 }
 
 /// Applies a function to every row, in threads, without the interpreter's lock. Ctrl-C ends it between two rows.
@@ -95,13 +110,11 @@ void for_each_row(const RowFunction<T>& function, const nb::object& scores, cons
     std::ptrdiff_t seen = scoring::visible_keys(masks.visibility, z.query_index(i), z.query_count(), z.length());
     const auto row = results.row(i);
     try {
-      const auto shown = with_masks(z.row(i).first(seen), copy, masks.finite_masks, masks.zero_masked_rows);
-      if (masks.zero_masked_rows && is_masked(shown)) {
+      const auto scores_of_row = z.row(i).first(seen);
+      if (is_zero_row(scores_of_row, masks)) {
         seen = 0;
-      } else if (seen > 0 && is_masked(shown)) {
-        throw_invalid_argument("scoring::Map", "every key of a row is masked: number of visible scores", 0,
-                               "at least 1, or zero_masked_rows=True for weights of 0");
       } else {
+        const auto shown = with_masks(scores_of_row, copy, masks.finite_masks && masks.counts_keys);
         function(i, shown, o.row(i).first(seen), row.first(seen));
       }
     } catch (const std::domain_error& error) {
@@ -148,7 +161,7 @@ ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores,
   const double unseen = operation == Operation::log_weights ? -std::numeric_limits<double>::infinity() : 0;
   const auto apply_as = [&]<class T>(T nothing) {
     const maps::AnyMap<T> own = any_map<T>(parameters->prototype());
-    masks.finite_masks = masks.finite_masks && counts_keys(own);
+    masks.counts_keys = counts_keys(own);
     for_each_row<T>(row_function<T>(own, parameters, operation, parameter), z, o, out, masks, nothing);
   };
   if (is_float32(z)) {

@@ -108,16 +108,15 @@ Map map_as(nb::handle given) {
 }
 
 /// Refuses finite scores by the rule of calibration::keep_visible, in the words of Python.
-[[noreturn]] inline void refuse_finite_masks(const char* problem, double score) {
+[[noreturn]] inline void refuse_finite_masks(const char* problem, double score, const char* or_else = "") {
   throw_invalid_argument("scoring::Map", problem, score,
-                         calibration::instead_of_finite_masks("finite_masks=False in the call"));
+                         calibration::instead_of_finite_masks("finite_masks=False in the call") + or_else);
 }
 
 /// The row with -infinity for its finite masks, by the rule of calibration::keep_visible. A row without such scores is
-/// returned as it is, else its copy in `copy`. A row of such scores alone is refused, unless masked rows are zeros.
+/// returned as it is, else its copy in `copy`.
 template <class T>
-scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& copy, bool finite_masks,
-                                 bool zero_masked_rows = false) {
+scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& copy, bool finite_masks) {
   if (!finite_masks) return scores;
   constexpr T infinity = std::numeric_limits<T>::infinity();
   constexpr T highest = static_cast<T>(calibration::highest_mask);
@@ -129,11 +128,10 @@ scoring::Row<const T> with_masks(scoring::Row<const T> scores, std::vector<T>& c
     highest_masked = !is_score && highest_masked < z ? z : highest_masked;
   }
   if (highest_masked <= -infinity) return scores;
-  const bool is_masked_row = !(lowest_score < infinity);
-  if (is_masked_row && !zero_masked_rows) {
+  if (!(lowest_score < infinity)) {
     refuse_finite_masks("every score of a row is low enough for a mask", highest_masked);
   }
-  if (!is_masked_row && !calibration::is_mask_beside(highest_masked, lowest_score)) {
+  if (!calibration::is_mask_beside(highest_masked, lowest_score)) {
     refuse_finite_masks("a score is too low for a score and too near to the others for a mask", highest_masked);
   }
   copy.resize(static_cast<std::size_t>(scores.size));

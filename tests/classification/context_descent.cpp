@@ -42,6 +42,11 @@ TEST_CASE("the adaptive step is the kernel step at the rate of its query", "[cla
       for (const SelfTerm self : {SelfTerm::none, SelfTerm::dot, SelfTerm::constant, SelfTerm::rbf}) {
         for (const double kappa : {0.0, 0.7, 30.0}) {
           const double rate = adaptive_rate(context, kappa, 5.0, self);
+          const long double wide = adaptive_rate<long double>(
+              {context.inputs.cast<long double>(), context.labels, context.query.cast<long double>(), context.classes},
+              static_cast<long double>(kappa), 5.0L, self);
+          CHECK(std::abs(rate / static_cast<double>(wide) - 1) <=
+                4 * static_cast<double>(n + 3) * 2.3e-16 * (1 + kappa));
           const KernelForm form = self == SelfTerm::rbf ? KernelForm::rbf : KernelForm::dot;
           const auto step = kernel_descent(context, kappa, rate, form),
                      adaptive = adaptive_descent(context, kappa, 5.0, self);
@@ -58,6 +63,7 @@ TEST_CASE("the adaptive step is the kernel step at the rate of its query", "[cla
   CHECK(adaptive_rate(context, 0.0, 5.0, SelfTerm::none) == 5);
   CHECK(std::abs(adaptive_rate(context, 0.0, 5.0, SelfTerm::dot) - 4.5) <= 1e-14);
   CHECK(adaptive_rate(context, 1e6, 5.0, SelfTerm::none) == double{INFINITY});
+  CHECK(adaptive_rate(context, 1e6, 0.0, SelfTerm::none) == 0);
   CHECK(std::abs(adaptive_rate(context, 1e6, 5.0, SelfTerm::constant) - 45) <= 1e-12);
   CHECK(names(message_of([&] { adaptive_rate(context, 1.0, double{INFINITY}, SelfTerm::none); }), "gain"));
 }

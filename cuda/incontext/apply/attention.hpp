@@ -52,14 +52,14 @@ void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> 
   }
   validate(where, options, queries.rows, keys.rows);
   const std::vector<std::int64_t> from_one = detail::counts_from_one(options);
-  Options seen = options;
-  seen.visible_counts = from_one;
+  Options shown = options;
+  shown.visible_counts = from_one;
   scoring::require_valid(map);
   simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
     using System = decltype(system);
     const detail::Input<System, T> q(queries), k(keys), v(values);
     const detail::Output<System, T> written(out);
-    const detail::Counts<System> counts(seen, queries.rows, keys.rows);
+    const detail::Counts<System> counts(shown, queries.rows, keys.rows);
     detail::attend_on<System>(map, detail::Problem<T>{q.grid(), k.grid(), v.grid(), written.grid(), counts.keys()},
                               simulate::detail::workers_of(options));
     written.collect();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -218,18 +217,12 @@ auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::
   }
   validate(where, options, queries.rows, keys.rows);
   const std::vector<std::int64_t> from_one = detail::counts_from_one(options);
-  Options seen = options;
-  seen.visible_counts = from_one;
-  // A query that sees no key has an output of 0: nothing depends on its one key where its cotangent is 0.
-  std::vector<T> shown;
-  scoring::MatrixView<const T> given = cotangent;
-  if (std::find(options.visible_counts.begin(), options.visible_counts.end(), 0) != options.visible_counts.end()) {
-    shown.resize(static_cast<std::size_t>(cotangent.rows * cotangent.columns));
-    const auto copy = detail::grid_at(shown.data(), cotangent.rows, cotangent.columns, detail::Order::by_rows);
-    detail::copy_matrix(cotangent, copy);
-    detail::zero_masked_rows(options, copy);
-    given = copy;
-  }
+  Options shown = options;
+  shown.visible_counts = from_one;
+  // A query that sees no key gets one. Nothing depends on it, because both it and its cotangent are 0.
+  std::vector<T> query_memory, cotangent_memory;
+  const scoring::MatrixView<const T> shown_queries = detail::with_zero_rows(options, queries, query_memory);
+  const scoring::MatrixView<const T> shown_cotangent = detail::with_zero_rows(options, cotangent, cotangent_memory);
   scoring::require_valid(map);
   const typename detail::ReaderOf<Map>::type reader{map};
   if (!reader.fits()) {
@@ -239,9 +232,9 @@ auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::
   std::vector<detail::ParameterSums> sums;
   simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
     using System = decltype(system);
-    const detail::Input<System, T> q(queries), k(keys), v(values), g(given);
+    const detail::Input<System, T> q(shown_queries), k(keys), v(values), g(shown_cotangent);
     const detail::Output<System, T> to_q(out.queries), to_k(out.keys), to_v(out.values);
-    const detail::Counts<System> counts(seen, queries.rows, keys.rows);
+    const detail::Counts<System> counts(shown, queries.rows, keys.rows);
     sums = detail::attention_gradient_on<System>(
         map, {{q.grid(), k.grid(), v.grid(), {}, counts.keys()}, g.grid(), to_q.grid(), to_k.grid(), to_v.grid(), {}},
         simulate::detail::workers_of(options));
@@ -249,11 +242,12 @@ auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::
     to_k.collect();
     to_v.collect();
   });
+  detail::zero_masked_rows(options, out.queries);
   if (options.undefined == Undefined::refuse) {
     detail::require_defined<T>(where, out.queries, out.queries.columns,
                                "a value is not finite, or the map is undefined on this query's scores: query");
   }
-  const detail::VisibleKeys visible{seen.visibility, from_one.empty() ? nullptr : from_one.data(), queries.rows,
+  const detail::VisibleKeys visible{shown.visibility, from_one.empty() ? nullptr : from_one.data(), queries.rows,
                                     keys.rows};
   return detail::tree_sum(
       [&](std::int64_t i) { return detail::parameter_terms(map, visible(i), sums[static_cast<std::size_t>(i)]); }, 0,

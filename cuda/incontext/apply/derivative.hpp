@@ -50,8 +50,8 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
   detail::require_shape(where, "cotangent", cotangent, scores.rows, scores.columns);
   validate(where, options, scores.rows, scores.columns);
   const std::vector<std::int64_t> masked_counts = detail::counts_of_masked(options, scores);
-  Options seen = options;
-  if (!masked_counts.empty()) seen.visible_counts = masked_counts;
+  Options shown = options;
+  if (!masked_counts.empty()) shown.visible_counts = masked_counts;
   scoring::require_valid(map);
   std::vector<Term> terms;
   simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
@@ -61,7 +61,7 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
     constexpr bool is_transposed = System::lanes == 1 && !is_shared;
     constexpr detail::Order order = is_transposed ? detail::Order::by_columns : detail::Order::by_rows;
     const detail::Input<System, T> z(scores, order), g(cotangent, order);
-    const detail::Counts<System> counts(seen, scores.rows, scores.columns);
+    const detail::Counts<System> counts(shown, scores.rows, scores.columns);
     const std::int64_t most = System::lanes > 1 ? scores.rows : System::working_numbers() / scores.columns;
     const std::int64_t slot_count =
         std::clamp<std::int64_t>(most, 1, (std::min<std::int64_t>)(scores.rows, System::workers(workers)));

@@ -184,8 +184,8 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
   require_same_or_apart<T>(where, "direction", other, out);
   validate(where, options, scores.rows, scores.columns);
   const std::vector<std::int64_t> masked_counts = counts_of_masked(options, scores);
-  Options seen = options;
-  if (!masked_counts.empty()) seen.visible_counts = masked_counts;
+  Options shown = options;
+  if (!masked_counts.empty()) shown.visible_counts = masked_counts;
   scoring::require_valid(map);
   simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
     using System = decltype(system);
@@ -194,8 +194,8 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
     const Input<System, T> read(scores, order);
     const Input<System, T> read_other(has_other ? other : MatrixView<const T>(), order);
     const Output<System, T> written(out, order);
-    const Counts<System> counts(seen, scores.rows, scores.columns);
-    const bool is_causal = seen.visible_counts.empty() && seen.visibility == scoring::Visibility::causal;
+    const Counts<System> counts(shown, scores.rows, scores.columns);
+    const bool is_causal = shown.visible_counts.empty() && shown.visibility == scoring::Visibility::causal;
     const bool folded = is_causal && System::lanes > 1;
     const ApplyToRow<Map, Work> apply{
         map, read.grid(), has_other ? read_other.grid() : read.grid(), written.grid(), counts.keys(), folded};

@@ -166,15 +166,16 @@ Prediction<T> adaptive_descent(const Context<T>& context, const T& kappa, const 
 ///
 /// \f[ \eta(x) = \frac{c\,n}{\sum_j K(x_j, x) + \iota},\qquad K = e^{\kappa (x_j\cdot x - 1)}\ \text{or}\ e^{-\kappa|x_j - x|^2/2} \f]
 ///
-/// `iota` is the query's own term: 0, K(x, x) = e^(kappa (x.x - 1)), 1, or 1 beside the radial kernel. The rate is large
-/// where few examples are near the query. kernel_descent takes KernelForm::rbf where `self` is that, else KernelForm::dot.
+/// The query's own term iota is 0 for SelfTerm::none, e^(kappa (x.x - 1)) for dot, and 1 for constant and rbf. The kernel is
+/// the radial one for rbf, which kernel_descent calls KernelForm::rbf, and the other for the rest. The rate is large where
+/// few examples are near the query.
 ///
 /// Source    arXiv 2510.10425, eq. (3): the factor of the sum, written as a learning rate of the mean loss.
 /// Shapes    (context: n, d, k) -> scalar
 /// Units     that of kernel_descent; gain = c in nats; kappa = 1/sigma^2.
 /// Domain    kappa and gain finite.
 /// Limits    kappa = 0: c without a self term, c n/(n + 1) with one. A narrow kernel far from all examples: infinity
-///           without a self term, c n with one.
+///           without a self term, c n with one that is 1. gain = 0: 0.
 /// Errors    as adaptive_descent.
 /// Accuracy  4 (n + d) eps times 1 + |kappa| (tests/classification/context_descent.cpp).
 template <Real T>
@@ -186,6 +187,7 @@ T adaptive_rate(const Context<T>& context, const T& kappa, const T& gain, SelfTe
   require_finite(where, "gain", gain);
   const Vector<T> scores = detail::adaptive_scores(context, kappa, self);
   const T largest = scores.maxCoeff();
+  if (gain == T(0)) return T(0);
   T sum = 0;
   for (const T& score : scores) sum += exp(T(score - largest));
   const T shift = self == SelfTerm::rbf ? T(-largest) : T(kappa - largest);

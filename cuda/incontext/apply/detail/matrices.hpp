@@ -191,7 +191,7 @@ class Output {
   Order order_;
 };
 
-/// How many keys each row of scores sees, 0 where they are all -infinity. Empty if such rows are refused.
+/// How many keys each row of scores shows, 0 where they are all -infinity. Empty if there is no such row, or it is refused.
 template <class T>
 std::vector<std::int64_t> counts_of_masked(const Options& options, MatrixView<const T> scores) {
   if (!options.zero_masked_rows) return {};
@@ -199,13 +199,15 @@ std::vector<std::int64_t> counts_of_masked(const Options& options, MatrixView<co
                             options.visible_counts.empty() ? nullptr : options.visible_counts.data(), scores.rows,
                             scores.columns};
   std::vector<std::int64_t> counts;
+  bool is_any_masked = false;
   for (std::int64_t i = 0; i < scores.rows; ++i) {
     const Row<const T> row = scores.row(i).first(visible(i));
     std::int64_t masked = 0;
     while (masked < row.size && row[masked] <= -math::infinity<T>()) ++masked;
     counts.push_back(masked == row.size ? 0 : row.size);
+    is_any_masked = is_any_masked || masked == row.size;
   }
-  return counts;
+  return is_any_masked ? counts : std::vector<std::int64_t>();
 }
 
 /// The visible counts with 1 in the place of 0: of queries whose outputs are then set to 0.
@@ -222,6 +224,18 @@ void zero_masked_rows(const Options& options, MatrixView<T> rows) {
     if (options.visible_counts[i] != 0) continue;
     for (std::int64_t j = 0; j < rows.columns; ++j) rows(static_cast<std::ptrdiff_t>(i), j) = T(0);
   }
+}
+
+/// A matrix of queries with 0 in the rows of those that see no key: itself if all see one, else a copy in `memory`.
+template <class T>
+MatrixView<const T> with_zero_rows(const Options& options, MatrixView<const T> rows, std::vector<T>& memory) {
+  const auto& counts = options.visible_counts;
+  if (std::find(counts.begin(), counts.end(), 0) == counts.end()) return rows;
+  memory.resize(static_cast<std::size_t>(rows.rows * rows.columns));
+  const MatrixView<T> copy = grid_at(memory.data(), rows.rows, rows.columns, Order::by_rows);
+  copy_matrix(rows, copy);
+  zero_masked_rows(options, copy);
+  return copy;
 }
 
 /// The visible counts of Options in memory that the system can read.
