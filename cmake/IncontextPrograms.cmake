@@ -75,7 +75,10 @@ endif()
 set(INCONTEXT_PROGRAM_LIBDIR "${CMAKE_INSTALL_LIBDIR}/incontext")
 
 # Compiles for an instruction set: plain (what the compiler takes by itself), x86-64-v3 (AVX2) or x86-64-v4 (AVX-512).
+# Eigen would align memory and order sums by the processor: what one side allocates, the other may free, and the digits
+# are those of every set.
 function(incontext_compile_for target set)
+  target_compile_definitions(${target} PRIVATE EIGEN_DONT_VECTORIZE EIGEN_MAX_ALIGN_BYTES=16 EIGEN_MAX_STATIC_ALIGN_BYTES=16)
   if(NOT set STREQUAL "plain")
     target_compile_options(${target} PRIVATE -march=${set})
   endif()
@@ -106,10 +109,6 @@ function(incontext_add_simulator name)
     incontext_compile_for(${target} ${set})
     target_link_libraries(${target} PRIVATE incontext::simulate_omp incontext::simulate_tbb incontext_warnings ${A_LINK})
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
-    # Eigen would align memory and order sums by the processor: what one side allocates, the other may free, and the
-    # digits are those of every set
-    target_compile_definitions(${target} PRIVATE EIGEN_DONT_VECTORIZE EIGEN_MAX_ALIGN_BYTES=16
-                                                 EIGEN_MAX_STATIC_ALIGN_BYTES=16)
     target_compile_options(${target} PRIVATE -fno-semantic-interposition)
     target_link_options(${target} PRIVATE "LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/simulator.map")
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} LINK_DEPENDS

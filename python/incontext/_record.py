@@ -5,7 +5,7 @@ import html
 import inspect
 import math
 from enum import IntEnum
-from typing import Any, Callable, ClassVar, Iterable, Sequence, dataclass_transform
+from typing import Any, Callable, ClassVar, Iterable, Self, Sequence, dataclass_transform
 
 from . import _core
 
@@ -188,7 +188,7 @@ class Record:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable: use replace({name}=...)")
 
-    def replace(self, **fields: Any) -> Any:
+    def replace(self, **fields: Any) -> Self:
         """The same record with other values of some fields."""
         return type(self)(**{name: getattr(self, name) for name in self._fields} | fields)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from . import _arrays
 from ._record import Record
@@ -109,7 +110,7 @@ def _summed(array: Any, shape: tuple[int, ...]) -> Any:
 
 
 def attend(map: Map, queries: Any, keys: Any, values: Any, visibility: Visibility | str = Visibility.all, *,
-           threads: int = 0) -> Any:
+           threads: int = 0) -> NDArray[Any]:
     """Outputs of attention: the values weighted by the map of the products of each query with its keys.
 
     queries: ... x q x d, keys: ... x n x d, values: ... x n x dv -> ... x q x dv; the axes before the last two
@@ -129,12 +130,13 @@ def attend(map: Map, queries: Any, keys: Any, values: Any, visibility: Visibilit
     visibility = _visibility_of(visibility)
     layer = _Layer("attend", map, queries=queries, keys=keys, values=values)
     if not layer.is_fused:
-        return map(layer.scores(), visibility, finite_masks=False).astype(layer.type, copy=False) @ layer.arrays["values"]
+        weights = map(layer.scores(), visibility, finite_masks=False).astype(layer.type, copy=False)
+        return numpy.asarray(weights @ layer.arrays["values"])
     q, k, v = (layer.batch(name) for name in ("queries", "keys", "values"))
     out = layer.empty(q.shape[1], v.shape[2])
     if not layer.is_empty:
         _arrays.apply.attend(layer.map_of_matrices(), q, k, v, out, visibility, threads)
-    return out.reshape(*layer.lead, *out.shape[1:])
+    return numpy.asarray(out.reshape(*layer.lead, *out.shape[1:]))
 
 
 def attention_gradient(map: Map, queries: Any, keys: Any, values: Any, cotangent: Any,

@@ -10,9 +10,10 @@ room, of numbers or arrays of them.
 """
 from __future__ import annotations
 
-from typing import Any, Iterator, Sequence
+from typing import Any, ItemsView, Iterator, KeysView, Sequence
 
 import numpy
+from numpy.typing import NDArray
 
 from ._core.baselines import *  # noqa: F403
 from ._plot import axes_or_new
@@ -39,17 +40,17 @@ class Curves:
     learning rate that is best for T. bayes: the floor. bayes_limit: its limit for large sizes, to be shown beside it.
     """
 
-    def __init__(self, context_length: Any, curves: dict[str, Any],
-                 standard_errors: dict[str, Any] | None = None) -> None:
+    def __init__(self, context_length: Any, curves: dict[str, NDArray[numpy.float64]],
+                 standard_errors: dict[str, NDArray[numpy.float64]] | None = None) -> None:
         self.context_length = context_length
         self._curves = curves
         self._standard_errors = standard_errors or {}
 
-    def standard_error(self, name: str) -> Any:
+    def standard_error(self, name: str) -> NDArray[numpy.float64]:
         """Of each value of a curve: 0 where it is exact."""
         return self._standard_errors.get(name, numpy.zeros_like(self[name]))
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> NDArray[numpy.float64]:
         if name not in self._curves:
             raise KeyError(f"there is no curve {name!r}: {', '.join(self._curves)}")
         return self._curves[name]
@@ -60,10 +61,10 @@ class Curves:
     def __len__(self) -> int:
         return len(self._curves)
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         return self._curves.keys()
 
-    def items(self) -> Any:
+    def items(self) -> ItemsView[str, NDArray[numpy.float64]]:
         return self._curves.items()
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import numpy
+from numpy.typing import NDArray
 
 from . import _arrays, _core
 from ._arrays.scoring import *  # noqa: F403
@@ -45,32 +46,32 @@ class Map(_Parametrized):
                                 + ("" if traced else f", or train incontext.torch.{type(self).__name__}()"))
 
     def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                 out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
+                 out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
         """The weights along an axis. `out` is an array of the result's shape and type for the result."""
         return self._along("weights", scores, None, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def log_weights(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                    out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
+                    out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
         """Logarithms of the weights, along an axis."""
         return self._along("log_weights", scores, None, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
+            out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
         """The Jacobian times a direction, along an axis."""
         return self._along("jvp", scores, direction, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
+            out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
         """The transposed Jacobian times a cotangent, along an axis."""
         return self._along("vjp", scores, cotangent, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                   out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> Any:
+                   out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
         """The derivative of the weights by a parameter, such as "scale", along an axis."""
         return self._along("derivative", scores, parameter, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def _along(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, axis: int,
-               out: Any, *masks: bool) -> Any:
+               out: Any, *masks: bool) -> NDArray[Any]:
         visibility = _visibility_of(visibility)
         if not hasattr(axis, "__index__") or numpy.ndim(axis):
             raise TypeError(f"incontext::scoring::Map: axis is of the wrong type (value = {axis!r}; needs a whole number)")
@@ -86,18 +87,18 @@ class Map(_Parametrized):
         else:
             beside = last(numpy.broadcast_to(other, given.shape))
         found = self._apply(operation, last(given), beside, visibility, None if out is None else last(out), *masks)
-        return numpy.moveaxis(found, -1, axis) if out is None else out
+        result: NDArray[Any] = numpy.moveaxis(found, -1, axis) if out is None else out
+        return result
 
     def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any,
-               *masks: bool) -> Any:
-        function = getattr(_arrays.scoring, operation)
-        if operation == "derivative":
-            return function(self, other, scores, visibility, out, *masks)
-        return function(self, scores, *(() if other is None else (other,)), visibility, out, *masks)
+               *masks: bool) -> NDArray[Any]:
+        arrays = (scores,) if other is None else (other, scores) if operation == "derivative" else (scores, other)
+        found: NDArray[Any] = getattr(_arrays.scoring, operation)(self, *arrays, visibility, out, *masks)
+        return found
 
-    def jacobian(self, scores: Any, *, finite_masks: bool = True) -> Any:
+    def jacobian(self, scores: Any, *, finite_masks: bool = True) -> NDArray[Any]:
         """The matrix of derivatives of the weights of one row."""
-        return _core.scoring.jacobian(self, scores, finite_masks)
+        return numpy.asarray(_core.scoring.jacobian(self, scores, finite_masks))
 
 
 def parameter_names(map: Map | type[Map]) -> tuple[str, ...]:
@@ -157,7 +158,7 @@ class MatrixNormSoftmax(Map):
     scale: ScoreScale = ScoreScale.population_stddev
 
     def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any,
-               *masks: bool) -> Any:
+               *masks: bool) -> NDArray[Any]:
         finite_masks, zero_masked_rows = masks
         if operation == "derivative":
             if other != "temperature":
@@ -185,11 +186,11 @@ class MatrixNormSoftmax(Map):
                 result[rows] = function(self, z[rows], w[rows])
             return result
 
-        found = _each_matrix(of_rows, seen, beside)
+        found: NDArray[Any] = _each_matrix(of_rows, seen, beside)
         if out is None:
             return found
         numpy.copyto(out, found)
-        return out
+        return numpy.asarray(out)
 
     def jacobian(self, scores: Any, *, finite_masks: bool = True) -> Any:
         raise TypeError("MatrixNormSoftmax has no Jacobian of one row: use jvp or vjp")
@@ -272,15 +273,16 @@ class KernelAttention(Record):
     normalization: KernelNormalization = KernelNormalization.sum
     floor: float = 0.0
 
-    def __call__(self, queries: Any, keys: Any, visibility: Visibility | str = Visibility.all) -> Any:
-        return _each_matrix(lambda q, k: _core.scoring._kernel_weights(self, q, k, visibility),
-                            *(numpy.asarray(one, "float64") for one in (queries, keys)))
+    def __call__(self, queries: Any, keys: Any, visibility: Visibility | str = Visibility.all) -> NDArray[Any]:
+        arrays = (numpy.asarray(one, "float64") for one in (queries, keys))
+        return numpy.asarray(_each_matrix(lambda q, k: _core.scoring._kernel_weights(self, q, k, visibility), *arrays))
 
     def jvp(self, queries: Any, keys: Any, query_direction: Any, key_direction: Any,
-            visibility: Visibility | str = Visibility.all) -> Any:
+            visibility: Visibility | str = Visibility.all) -> NDArray[Any]:
         """The change of the weights along a change of the queries and of the keys."""
         arrays = [numpy.asarray(one, "float64") for one in (queries, keys, query_direction, key_direction)]
-        return _each_matrix(lambda q, k, dq, dk: _core.scoring._kernel_jvp(self, q, k, dq, dk, visibility), *arrays)
+        return numpy.asarray(
+            _each_matrix(lambda q, k, dq, dk: _core.scoring._kernel_jvp(self, q, k, dq, dk, visibility), *arrays))
 
     def vjp(self, queries: Any, keys: Any, cotangent: Any, visibility: Visibility | str = Visibility.all) -> Any:
         """The gradients of a linear function of the weights, by the queries and by the keys."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 import numpy
+from numpy.typing import NDArray
 
 from . import _core
 from ._core.training import *  # noqa: F403
@@ -163,9 +164,9 @@ class _Sampled:
         return _made, (type(self), self._settings)
 
     @property
-    def initial(self) -> Any:
+    def initial(self) -> NDArray[Any]:
         """The parameters before training."""
-        return self._core.initial
+        return numpy.asarray(self._core.initial)
 
     def gradient(self, parameters: Any, step: int) -> BatchGradient:
         """Loss and gradient of the batch of a step."""
@@ -344,14 +345,14 @@ class ReasoningTraining(_Transformer):
         return found
 
     @property
-    def trained(self) -> Any:
+    def trained(self) -> NDArray[Any]:
         """The values a, b, c, d of the examples that are trained on."""
-        return self._core.trained
+        return numpy.asarray(self._core.trained)
 
     @property
-    def held_out(self) -> Any:
+    def held_out(self) -> NDArray[Any]:
         """The values a, b, c, d of the examples that are held out."""
-        return self._core.held_out
+        return numpy.asarray(self._core.held_out)
 
 
 class NeedleTraining(_Sampled):
@@ -371,6 +372,6 @@ class NeedleTraining(_Sampled):
                               needle_stddev=needle_stddev, batch=batch, seed=seed, device=device, threads=threads)
         self._core = _core.training._needle_training(**self._settings)
 
-    def inverse_temperatures(self, parameters: Any) -> Any:
+    def inverse_temperatures(self, parameters: Any) -> NDArray[Any]:
         """The inverse temperature at each of the lengths."""
-        return self._core.layer(parameters)
+        return numpy.asarray(self._core.layer(parameters))

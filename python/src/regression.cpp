@@ -57,24 +57,27 @@ void bind_tasks(Room& room) {
       .def_prop_ro("task_mean", [](const Task& t) { return t.task_mean(); })
       .def_prop_ro("task_covariance", [](const Task& t) { return t.task_covariance(); })
       .def_prop_ro("noise_variance", [](const Task& t) { return t.noise_variance(); })
-      .def("input_second_moment", &Task::input_second_moment)
-      .def("task_second_moment", &Task::task_second_moment)
+      .def("input_second_moment", &Task::input_second_moment, "Lambda = Sigma + mu_x mu_x^T.")
+      .def("task_second_moment", &Task::task_second_moment, "R = W + mu_w mu_w^T.")
       .def(
           "with_input_mean", [](const Task& t, DenseVector mean) { return t.with_input_mean(std::move(mean)); },
-          "mean"_a)
+          "mean"_a, "The same task with this mean of the inputs.")
       .def(
           "with_input_covariance",
           [](const Task& t, DenseMatrix covariance) { return t.with_input_covariance(std::move(covariance)); },
-          "covariance"_a)
-      .def("with_input_covariance_scaled", &Task::with_input_covariance_scaled, "factor"_a)
+          "covariance"_a, "The same task with this covariance of the inputs.")
+      .def("with_input_covariance_scaled", &Task::with_input_covariance_scaled, "factor"_a,
+           "The same task with the inputs' covariance times a factor.")
       .def(
-          "with_task_mean", [](const Task& t, DenseVector mean) { return t.with_task_mean(std::move(mean)); }, "mean"_a)
+          "with_task_mean", [](const Task& t, DenseVector mean) { return t.with_task_mean(std::move(mean)); }, "mean"_a,
+          "The same task with this mean of the task vectors.")
       .def(
           "with_task_covariance",
           [](const Task& t, DenseMatrix covariance) { return t.with_task_covariance(std::move(covariance)); },
-          "covariance"_a)
-      .def("with_task_covariance_scaled", &Task::with_task_covariance_scaled, "factor"_a)
-      .def("with_noise_variance", &Task::with_noise_variance, "variance"_a)
+          "covariance"_a, "The same task with this covariance of the task vectors.")
+      .def("with_task_covariance_scaled", &Task::with_task_covariance_scaled, "factor"_a,
+           "The same task with the task vectors' covariance times a factor.")
+      .def("with_noise_variance", &Task::with_noise_variance, "variance"_a, "The same task with this noise variance.")
       .def("__reduce__", [](const Task& t) {
         return nb::make_tuple(python_class("regression.LinearTask"),
                               nb::make_tuple(t.input_mean(), t.input_covariance(), t.task_mean(), t.task_covariance(),

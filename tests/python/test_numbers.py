@@ -10,7 +10,7 @@ from test_formulas import NAMES, ROOT
 BEST = ("regression.softmax_error_isotropic(regression.IsotropicAttention(), regression.IsotropicTask(4, 1.0, 0.25, 0.1), "
         "{}, scoring.Softmax(2.2)).value")
 SECOND = ("regression.softmax_error_second_order(regression.Attention(eye(4), zeros(4), 1.0), "
-          "regression.LinearTask.isotropic(4, 1.0, 0.25, 0.1), 2.2, {})")
+          "regression.LinearTask.isotropic(4, task_variance=0.25, noise_variance=0.1), 2.2, {})")
 P = "-0.037 * H**4 + 0.481 * H**3 - 2.3 * H**2 + 4.917 * H - 1.791"
 SIZES = "laws.gradient_sizes(laws.gaussian_row(197, {0}), {0}, 256)"
 GAP = "laws.retrieval_gap({0} - 1, 0.43 * log({0})) / (0.43 * log({0}))"
@@ -19,7 +19,7 @@ AGAINST = "79 * (w(-2.0) + 2 * w(0.0)) - w(1.0) - w(0.0) - w(3.0)"
 HEAD = "(lambda w: " + AGAINST + ")(lambda z: (1 + abs(z)) ** (sign(z) * {0})) ** (1 / {0}) - 1"
 LAYERS = "baselines.optimal_layers(8, 5, 0.25, 0.2, {})"
 MODEL = ("(lambda task, shifted: regression.generalization_error(regression.{}(task, 40), shifted, 40))"
-         "(*[regression.LinearTask.isotropic(20, a, 0.05, 0.1) for a in (1.0, 2.0)])")
+         "(*[regression.LinearTask.isotropic(20, input_variance=a, task_variance=0.05, noise_variance=0.1) for a in (1.0, 2.0)])")
 
 # page, its words with {} in the place of each number, and what the numbers are
 ROWS = [
