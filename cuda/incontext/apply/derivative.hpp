@@ -90,7 +90,7 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
   for (std::int64_t i = 0; i < scores.rows && options.undefined == Undefined::refuse; ++i) {
     if (std::isnan(terms[static_cast<std::size_t>(i)])) {
       throw_domain_error(where, "the map is undefined on this row of scores: row", i,
-                         "finite numbers, where the map is defined");
+                         "finite numbers, where the map is defined; zero_masked_rows for masked rows");
     }
   }
   return detail::tree_sum([&](std::int64_t i) { return terms[static_cast<std::size_t>(i)]; }, 0, scores.rows);

@@ -117,7 +117,9 @@ void require_defined(std::string_view where, MatrixView<const T> out, std::int64
                      const char* problem = "the map is undefined on this row of scores: row") {
   for (std::int64_t i = 0; i < out.rows; ++i) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      if (std::isnan(out(i, j))) throw_domain_error(where, problem, i, "finite numbers, where the map is defined");
+      if (std::isnan(out(i, j)))
+        throw_domain_error(where, problem, i,
+                           "finite numbers, where the map is defined; zero_masked_rows for masked rows");
     }
   }
 }
