@@ -76,7 +76,8 @@ std::string render_csv(const Report& report);
 /// `theory`, `simulation`, `standard_error`, `z`, `trials`, `values`, `tolerance`, `verdict` ("agrees", "disagrees",
 /// "not_judged"; of a control among claims "refuted") and `reason`; one that is shown for comparison has `approximate`
 /// in place of `theory`, and no verdict. `agrees` is true only if every requested row was judged and agreed, and null if
-/// none disagreed but not all were judged; `verdict` is null if there is nothing to judge. Numbers are JSON numbers; values that are absent, infinite or NaN are null.
+/// none disagreed but not all were judged; `verdict` is null if there is nothing to judge. Numbers are JSON numbers;
+/// values that are absent, infinite or NaN are null.
 std::string render_json(const Report& report);
 
 }  // namespace incontext::examples

@@ -73,10 +73,10 @@ class Map(_Parametrized):
     def _along(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, axis: int,
                out: Any, *masks: bool) -> NDArray[Any]:
         visibility = _visibility_of(visibility)
+        if isinstance(axis, int) and axis == -1:
+            return self._apply(operation, scores, other, visibility, out, *masks)
         if not hasattr(axis, "__index__") or numpy.ndim(axis):
             raise TypeError(f"incontext::scoring::Map: axis is of the wrong type (value = {axis!r}; needs a whole number)")
-        if axis == -1:
-            return self._apply(operation, scores, other, visibility, out, *masks)
 
         def last(array: Any) -> Any:
             return numpy.moveaxis(array, axis, -1)

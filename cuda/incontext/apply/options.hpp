@@ -18,8 +18,8 @@ enum class Undefined { refuse, leave };
 ///
 /// Row i sees the first visible_counts[i] keys. If `visible_counts` is empty, `visibility` decides.
 ///
-/// Every map is undefined on a masked row, which shows no key: by its count or, where scores are given, because they are
-/// all -infinity. With `zero_masked_rows` its weights, its output and all its derivatives are 0 instead.
+/// Every map is undefined on a masked row, which shows no key: by its count or, where scores are given, because they
+/// are all -infinity. With `zero_masked_rows` its weights, its output and all its derivatives are 0 instead.
 ///
 /// Shapes    visible_counts: empty, or one per row.
 /// Domain    1 <= visible_counts[i] <= n, with zero_masked_rows from 0 on; 0 <= threads <= simulate::most_threads

@@ -164,11 +164,12 @@ Prediction<T> adaptive_descent(const Context<T>& context, const T& kappa, const 
 
 /// The learning rate that the context-adaptive step has at its query: the one at which kernel_descent gives its logits.
 ///
-/// \f[ \eta(x) = \frac{c\,n}{\sum_j K(x_j, x) + \iota},\qquad K = e^{\kappa (x_j\cdot x - 1)}\ \text{or}\ e^{-\kappa|x_j - x|^2/2} \f]
+/// \f[ \eta(x) = \frac{c\,n}{\sum_j K(x_j, x) + \iota},\qquad
+///     K = e^{\kappa (x_j\cdot x - 1)}\ \text{or}\ e^{-\kappa|x_j - x|^2/2} \f]
 ///
-/// The query's own term iota is 0 for SelfTerm::none, e^(kappa (x.x - 1)) for dot, and 1 for constant and rbf. The kernel is
-/// the radial one for rbf, which kernel_descent calls KernelForm::rbf, and the other for the rest. The rate is large where
-/// few examples are near the query.
+/// The query's own term iota is 0 for SelfTerm::none, e^(kappa (x.x - 1)) for dot, and 1 for constant and rbf. The
+/// kernel is the radial one for rbf, which kernel_descent calls KernelForm::rbf, and the other for the rest. The rate is
+/// large where few examples are near the query.
 ///
 /// Source    arXiv 2510.10425, eq. (3): the factor of the sum, written as a learning rate of the mean loss.
 /// Shapes    (context: n, d, k) -> scalar
@@ -185,9 +186,9 @@ T adaptive_rate(const Context<T>& context, const T& kappa, const T& gain, SelfTe
   validate(context, where);
   require_finite(where, "kappa", kappa);
   require_finite(where, "gain", gain);
+  if (gain == T(0)) return T(0);
   const Vector<T> scores = detail::adaptive_scores(context, kappa, self);
   const T largest = scores.maxCoeff();
-  if (gain == T(0)) return T(0);
   T sum = 0;
   for (const T& score : scores) sum += exp(T(score - largest));
   const T shift = self == SelfTerm::rbf ? T(-largest) : T(kappa - largest);

@@ -193,7 +193,7 @@ class Output {
   Order order_;
 };
 
-/// How many keys each row of scores shows, 0 where they are all -infinity. Empty if there is no such row, or it is refused.
+/// How many keys each row of scores shows, 0 where they are all -infinity. Empty if no row is such, or it is refused.
 template <class T>
 std::vector<std::int64_t> counts_of_masked(const Options& options, MatrixView<const T> scores) {
   if (!options.zero_masked_rows) return {};
