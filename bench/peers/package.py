@@ -119,7 +119,7 @@ def python(workload):
         run = ic.simulate.regression_error(attention, task, 100, maps, trials=trials, seed=1, device="serial")
         # the program's share of the trials, and the stream of its second simulation
         second = dict(trials=trials // 32, seed=1 + 0x9E3779B97F4A7C15, device="serial")
-        ridge = ic.simulate.bayes_ridge_risk(task, 100, **second)
+        ridge = ic.simulate.centered_ridge_risk(task, 100, **second)
         return [float(one.mean) for one in run.estimates + ridge.estimates], time.process_time() - before
 
     def beyond_start(side, order):

@@ -6,7 +6,7 @@
 
 #include "bench/support/answer.hpp"
 #include "bench/support/workload.hpp"
-#include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/centered_ridge_risk.hpp"
 #include "incontext/regression/linear_attention_error.hpp"
 #include "incontext/regression/optimal_temperature.hpp"
 #include "incontext/regression/pretrained_attention.hpp"
@@ -77,10 +77,10 @@ void bayes_risk(benchmark::State& state) {
   const auto w = bench::make_workload(state.range(0));
   const regression::IsotropicTask<double> law{w.task.dimension(), w.task.input_covariance()(0, 0),
                                               w.task.task_covariance()(0, 0), w.task.noise_variance()};
-  const double risk = regression::bayes_risk_deterministic_equivalent(w.task, w.context_length).risk;
-  if (!bench::equals(state, regression::bayes_risk_isotropic_limit(law, w.context_length), risk)) return;
+  const double risk = regression::centered_ridge_risk_equivalent(w.task, w.context_length).risk;
+  if (!bench::equals(state, regression::centered_ridge_risk_isotropic_limit(law, w.context_length), risk)) return;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(regression::bayes_risk_deterministic_equivalent(w.task, w.context_length));
+    benchmark::DoNotOptimize(regression::centered_ridge_risk_equivalent(w.task, w.context_length));
   }
   state.SetItemsProcessed(state.iterations());
 }

@@ -1,4 +1,4 @@
-#include <incontext/regression/bayes_risk.hpp>
+#include <incontext/regression/centered_ridge_risk.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/pretrained_attention.hpp>
 #include <incontext/regression/softmax_error.hpp>
@@ -53,10 +53,10 @@ Picture theory(const Settings& at) {
                                                         regression::SearchRange<double>{0.05, 3, 3e4});
   constexpr double endless = 1e4;  // the error still falls: no temperature is better than having no scores
   if (least.parameter < endless) picture.curves.back().least = Least{least.parameter, least.error};
-  const double bayes = regression::bayes_risk_deterministic_equivalent(met, l).risk;
-  picture.curves.push_back({.name = "Bayes ridge (limit of large d)",
-                            .values = std::vector<double>(picture.x.size(), bayes),
-                            .marked = bayes,
+  const double least_risk = regression::centered_ridge_risk_equivalent(met, l + 1).risk;  // centering costs an example
+  picture.curves.push_back({.name = "posterior mean (limit of large d)",
+                            .values = std::vector<double>(picture.x.size(), least_risk),
+                            .marked = least_risk,
                             .is_approximation = true});
   return picture;
 }

@@ -126,7 +126,8 @@ void add_errors(Table& table, Run& run, const std::string& what, const std::vect
     } else {
       cells.insert(cells.end(), {std::monostate{}, std::monostate{}});
     }
-    cells.push_back(bayes_risk(at));
+    const auto least = bayes_risk(at);
+    cells.push_back(least ? Cell(*least) : Cell());
     cells.insert(cells.end(), compared.begin() + 1, compared.end());
     cells.push_back(std::move(control));
     table.add_row(std::move(cells));
@@ -156,7 +157,7 @@ void add_notes(Table& table, const Situation& at) {
         "No second order in 1/l is shown: it is derived only for centered inputs, values that are labels alone, and a "
         "query that is not among the keys.");
   }
-  table.notes.push_back("Bayes ridge: its limit for large l and d at this d / l; not judged.");
+  table.notes.push_back("bayes: the error of the posterior mean, its limit for large l and d at this d / l, for centered inputs; not judged.");
   if (!rejections.empty()) table.audit_notes.push_back(rejections);
   table.draw_notes.push_back("Rows of one kind of attention and one law share their draws, so their z are correlated.");
 }

@@ -1,6 +1,6 @@
 #include "examples/softmax_error/theory.hpp"
 
-#include <incontext/regression/bayes_risk.hpp>
+#include <incontext/regression/centered_ridge_risk.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/inverse_temperature_parabola.hpp>
 #include <incontext/regression/softmax_error.hpp>
@@ -84,10 +84,11 @@ double approximate_optimal_temperature(const Situation& at) {
   return optimal;
 }
 
-double bayes_risk(const Situation& at) {
-  if (at.isotropic) return regression::bayes_risk_isotropic_limit(at.isotropic->task, at.context_length);
-  const auto equivalent = regression::bayes_risk_deterministic_equivalent(at.task, at.context_length);
-  return equivalent.risk + equivalent.mean_excess;
+std::optional<double> bayes_risk(const Situation& at) {
+  if (!at.task.input_mean().isZero(0)) return std::nullopt;
+  const std::int64_t l = at.context_length + 1;  // centering costs one example, and the posterior mean does not center
+  if (at.isotropic) return regression::centered_ridge_risk_isotropic_limit(at.isotropic->task, l);
+  return regression::centered_ridge_risk_equivalent(at.task, l).risk;
 }
 
 Optimum optimal_temperature(const Situation& at) {

@@ -57,8 +57,8 @@ std::optional<double> second_order_temperature(const Situation& at);
 double approximate_error(const Situation& at, double temperature);
 double approximate_optimal_temperature(const Situation& at);
 
-/// The limit of the Bayes risk for large l and d.
-double bayes_risk(const Situation& at);
+/// The limit of the Bayes risk for large l and d, where the inputs are centered.
+std::optional<double> bayes_risk(const Situation& at);
 
 Optimum optimal_temperature(const Situation& at);
 Optimum optimal_scale(const Situation& at);

@@ -1,7 +1,7 @@
 #include "examples/temperature/data.hpp"
 
 #include <incontext/regression/any_law_error.hpp>
-#include <incontext/regression/bayes_ridge.hpp>
+#include <incontext/regression/centered_ridge.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/input_rows.hpp>
 #include <incontext/regression/least_squares_task.hpp>
@@ -284,7 +284,9 @@ std::vector<Table> law_on_rows(Run& run, const DataSet& data) {
         run, shorter_words(l), named, theory, [&](double t) { return shorter(t); }, simulated);
   }
   if (noise > 0) {
-    add_ridge_row(table, "Bayes ridge", run.simulator.bayes_risk_on_rows(rows, gaussian.task_covariance(), noise, l));
+    const Matrix& prior = gaussian.task_covariance();
+    add_ridge_row(table, ridge_name, run.simulator.centered_ridge_risk_on_rows(rows, prior, noise, l));
+    add_ridge_row(table, "posterior mean", run.simulator.posterior_risk_on_rows(rows, prior, noise, l));
   }
   warn_of_means(table, test_rows);
   if (o.columns.empty()) {
@@ -318,7 +320,7 @@ statistics::Estimate ridge_on_labeled_rows(Run& run, const Matrix& rows, const V
       context_labels(j) = labels(row);
     }
     const Vector slope =
-        regression::bayes_ridge<double>(inputs, context_labels, Vector::Zero(rows.cols()), prior, noise_variance).mean;
+        regression::centered_ridge<double>(inputs, context_labels, Vector::Zero(rows.cols()), prior, noise_variance).mean;
     const double intercept = context_labels.mean() - inputs.colwise().mean().dot(slope);
     const Vector residuals = labels - rows * slope;
     errors.push_back((residuals.array() - intercept).square().mean());

@@ -1,6 +1,7 @@
 #include "examples/temperature/drawn_contexts.hpp"
 
-#include <incontext/regression/bayes_ridge.hpp>
+#include <incontext/regression/centered_ridge.hpp>
+#include <incontext/regression/posterior.hpp>
 #include <incontext/statistics/moments.hpp>
 
 #include <algorithm>
@@ -33,16 +34,19 @@ DrawnContexts drawn_contexts(Run& run, const LinearTask& task, std::int64_t cont
     return Matrix(Matrix::NullaryExpr(rows, columns, [&] { return normal(draw); }));
   };
   const Matrix tasks = task.task_second_moment();
-  std::vector<double> errors, second_moments;
+  std::vector<double> errors, least_errors, second_moments;
   for (std::int64_t i = 0; i < contexts && !run.simulator.stopped(); ++i) {
     const Vector w = task.task_mean() + task_root * standard(d, 1);
     Matrix inputs = standard(context_length, d) * input_root.transpose();
     inputs.rowwise() += task.input_mean().transpose();
     const Vector labels = inputs * w + std::sqrt(task.noise_variance()) * standard(context_length, 1);
-    const Vector missed = w - regression::bayes_ridge<double>(inputs, labels, task.task_mean(), task.task_covariance(),
-                                                              task.noise_variance())
-                                  .mean;
-    errors.push_back(task.noise_variance() + missed.dot(second * missed));
+    const auto error_of = [&](const auto& posterior_of) {
+      const Vector missed =
+          w - posterior_of(inputs, labels, task.task_mean(), task.task_covariance(), task.noise_variance()).mean;
+      return task.noise_variance() + missed.dot(second * missed);
+    };
+    errors.push_back(error_of(regression::centered_ridge<double>));
+    least_errors.push_back(error_of(regression::posterior<double>));
     const Matrix centered = inputs.rowwise() - inputs.colwise().mean();
     const Matrix covariance = centered.transpose() * centered / static_cast<double>(context_length);
     second_moments.push_back((covariance * tasks * covariance).trace());
@@ -52,7 +56,7 @@ DrawnContexts drawn_contexts(Run& run, const LinearTask& task, std::int64_t cont
   const auto mean_of = [drawn](const std::vector<double>& values) {
     return statistics::Estimate(statistics::moments_of(values.data(), drawn));
   };
-  return {mean_of(errors), mean_of(second_moments)};
+  return {mean_of(errors), mean_of(least_errors), mean_of(second_moments)};
 }
 
 DrawnScores drawn_scores(Run& run, const Situation& at, std::uint64_t stream) {

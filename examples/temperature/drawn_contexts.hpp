@@ -13,7 +13,7 @@ namespace incontext::examples::temperature {
 /// In drawn contexts with drawn tasks and labels: the squared error of that ridge regression, averaged over the query,
 /// and tr(C R C), C the covariance of the inputs (divided by l) and R = E w w^T.
 struct DrawnContexts {
-  statistics::Estimate ridge_error, second_moment;
+  statistics::Estimate ridge_error, posterior_error, second_moment;
 };
 DrawnContexts drawn_contexts(Run& run, const LinearTask& task, std::int64_t context_length);
 

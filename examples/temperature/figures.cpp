@@ -1,6 +1,6 @@
 #include "examples/temperature/figures.hpp"
 
-#include <incontext/regression/bayes_risk.hpp>
+#include <incontext/regression/centered_ridge_risk.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/moment_ratio.hpp>
 #include <incontext/regression/optimal_temperature.hpp>
@@ -86,7 +86,7 @@ class Figures {
     run_.simulator.announce("figure " + name);
     const std::map<std::string, std::function<std::vector<Table>()>> makers{
         {"2a",
-         [this] { return joined(by_context_length("Figure 2a: error against context length", test_), near_bayes()); }},
+         [this] { return joined(by_context_length("Figure 2a: error against context length", test_), near_ridge()); }},
         {"2b",
          [this] {
            return joined(
@@ -144,34 +144,34 @@ class Figures {
            in_words(training_.noise_variance()) + unusual_in_words(options_);
   }
 
-  /// What the simulation says about the Bayes risk and about the error at a temperature.
-  struct AgainstBayes {
+  /// What the simulation says about the ridge and about the error at a temperature.
+  struct AgainstRidge {
     NamedTemperature named;
     double exact;
-    statistics::Estimate attention, bayes;
+    statistics::Estimate attention, ridge;
   };
 
-  /// τ = 1 and τ*, and below them the Bayes ridge. Returns it beside the better of the two, where its error is known.
-  std::optional<AgainstBayes> add_rows(Table& table, const std::vector<Cell>& prefix, const Situation& situation) {
+  /// τ = 1 and τ*, and below them what they are compared with. Returns the ridge beside the better of the two, where the
+  /// error of that is known.
+  std::optional<AgainstRidge> add_rows(Table& table, const std::vector<Cell>& prefix, const Situation& situation) {
     const ErrorTheory error = theory_of(situation, options_.reading);
     const std::vector<NamedTemperature> named = named_temperatures({}, error);
     const Estimates simulated = add_attention_rows(table, run_, prefix, situation, error, named, options_.reading);
-    const statistics::Estimate bayes = add_bayes_row(table, run_, prefix, situation.task, situation.context_length);
-    if (!error.exact || !std::isfinite(error.optimal) || bayes.count < 2) return std::nullopt;
+    const statistics::Estimate ridge =
+        add_reference_rows(table, run_, prefix, situation.task, situation.context_length, options_.reading).ridge;
+    if (!error.exact || !std::isfinite(error.optimal) || ridge.count < 2) return std::nullopt;
     std::size_t best = 0;
     while (best + 1 < simulated.size() && named[best].temperature != error.optimal) ++best;
-    return AgainstBayes{named[best], error.exact(named[best].temperature).value, simulated[best], bayes};
+    return AgainstRidge{named[best], error.exact(named[best].temperature).value, simulated[best], ridge};
   }
 
   /// The paper says of Figure 2b that the optimal temperature restores alignment with the Bayes-optimal solution.
-  void add_bayes_control(const std::string& place, const AgainstBayes& at) {
-    run_.controls.add({"attention at τ* has the Bayes risk", place}, at.bayes.mean, at.exact, at.attention);
+  void add_ridge_control(const std::string& place, const AgainstRidge& at) {
+    run_.controls.add({"attention at τ* errs as much as the ridge (11)", place}, at.ridge.mean, at.exact, at.attention);
   }
 
-  enum class BayesRidge { shown, absent };
-
-  void add_notes(Table& table, BayesRidge ridge) const {
-    if (ridge == BayesRidge::shown) table.notes.push_back(bayes_note);
+  void add_notes(Table& table) const {
+    table.notes.push_back(references_note);
     const std::string rejections = rejections_note(table, options_.reading);
     if (!rejections.empty()) table.audit_notes.push_back(rejections);
     table.draw_notes.push_back(common_draws_note);
@@ -180,16 +180,16 @@ class Figures {
     }
   }
 
-  /// What the least error exceeds the noise by, over what the Bayes ridge exceeds it by.
+  /// What the least error exceeds the noise by, over what the ridge (11) exceeds it by.
   std::string excess_note(const LinearTask& test, std::int64_t longest) const {
     const double noise = test.noise_variance();
     const ErrorTheory theory = theory_of(at(test, longest), options_.reading);
     const double best = std::isfinite(theory.optimal) ? theory.exact(theory.optimal).value : theory.limit;
-    const double bayes = regression::bayes_risk_deterministic_equivalent(test, longest).risk;
+    const double ridge = regression::centered_ridge_risk_equivalent(test, longest).risk;
     const double signal = (test.input_covariance() * test.task_second_moment()).trace();
     return "Both tend to the noise; at l = " + std::to_string(longest) + " attention at τ* exceeds it by " +
-           in_words((best - noise) / (bayes - noise)) +
-           " times as much as the Bayes ridge. Without a shift and with the offset removed the limit of that is 1 + (1 "
+           in_words((best - noise) / (ridge - noise)) +
+           " times as much as the ridge (11). Without a shift and with the offset removed the limit of that is 1 + (1 "
            "+ 1/d) tr(R Σ)/σ² = " +
            in_words(1 + (1 + 1 / static_cast<double>(test.dimension())) * signal / noise) + ".";
   }
@@ -200,7 +200,7 @@ class Figures {
     run_.arguments["test-noise-variance"] = test.noise_variance();
     const std::vector<std::int64_t> used = lengths({10, 20, 40, 100, 200, 400});
     for (const std::int64_t l : used) add_rows(table, {l}, at(test, l));
-    add_notes(table, BayesRidge::shown);
+    add_notes(table);
     const bool shifted =
         !examples::unusual_in_words(options_.law).empty();  // then the error need not tend to the noise
     if (!shifted && test.noise_variance() > 0 && options_.reading.scoring == ScoringChoice::approximate_softmax) {
@@ -209,15 +209,15 @@ class Figures {
     return {std::move(table)};
   }
 
-  /// The Bayes ridge on drawn labels, eq. (11), beside its average over labels; and Corollary 4.6, how fast attention
-  /// comes near it. Nothing under a shift, to which neither applies.
-  std::vector<Table> near_bayes() {
+  /// The ridge (11) and the posterior mean on drawn labels, beside their averages over labels; and Corollary 4.6, how
+  /// fast attention comes near them. Nothing under a shift, to which neither applies.
+  std::vector<Table> near_ridge() {
     const bool is_shifted = !examples::unusual_in_words(options_.law).empty();
     const bool is_usual = options_.reading.scoring == ScoringChoice::approximate_softmax &&
                           options_.reading.convention.query == regression::QueryToken::excluded &&
                           options_.reading.convention.offset == regression::Offset::removed;
     if (is_shifted || !is_usual || !(test_.noise_variance() > 0)) return {};
-    Table table{.title = "The Bayes ridge (11), Lemma G.1, and the rate of Corollary 4.6" + setting(false),
+    Table table{.title = "The ridge (11), Lemma G.1, and the rate of Corollary 4.6" + setting(false),
                 .columns = {{.name = "context_length", .heading = "l"}, {"quantity"}, {.name = "limit", .digits = 4}},
                 .key_columns = 2};
     for (Column& column : comparison_columns()) table.columns.push_back(std::move(column));
@@ -225,21 +225,24 @@ class Figures {
     for (const std::int64_t l : {100 * training_.dimension(), 1000 * training_.dimension()}) add_rate_row(table, l);
     table.notes = {
         "C: a context's covariance over l examples, R = E w w^T; l C has l - 1 degrees of freedom.",
-        "Ridge: its squared error on drawn tasks and labels, averaged over the query; theory: the mean of σ² + tr(Σ P) "
-        "in contexts of their own, P the posterior covariance. ± error of the difference.",
+        "Ridge and posterior mean: the squared error on drawn tasks and labels, averaged over the query; theory: the mean "
+        "of σ² + tr(Σ P) in contexts of their own, P the covariance given the context. ± error of the difference.",
         "Limit: what l (G(1) - σ²) tends to as l grows. That of the ridge tends to d σ² = " +
             in_words(static_cast<double>(test_.dimension()) * test_.noise_variance()) + "."};
     return {std::move(table)};
   }
 
   void add_ridge_row(Table& table, std::int64_t l) {
-    const statistics::Estimate averaged = run_.simulator.bayes_risk(test_, l);
+    const statistics::Estimate ridge = run_.simulator.centered_ridge_risk(test_, l);
     const DrawnContexts contexts = drawn_contexts(run_, test_, l);
-    statistics::Estimate drawn = contexts.ridge_error;
-    drawn.standard_error = std::hypot(drawn.standard_error, averaged.standard_error);
-    const bool is_reached = averaged.count > 1 && drawn.count > 1;
-    add_row(table, {l, "Bayes ridge", Cell()},
-            is_reached ? run_.judgment.judged({averaged.mean, averaged.rounding}, drawn) : unreached_comparison());
+    const auto add_drawn = [&](const char* name, statistics::Estimate drawn, const statistics::Estimate& averaged) {
+      drawn.standard_error = std::hypot(drawn.standard_error, averaged.standard_error);
+      const bool is_reached = averaged.count > 1 && drawn.count > 1;
+      add_row(table, {l, name, Cell()},
+              is_reached ? run_.judgment.judged({averaged.mean, averaged.rounding}, drawn) : unreached_comparison());
+    };
+    add_drawn(ridge_name, contexts.ridge_error, ridge);
+    add_drawn("posterior mean", contexts.posterior_error, run_.simulator.posterior_risk(test_, l));
     const auto wishart = [&](double degrees) {  // tr E[C R C] if l C has that many degrees of freedom
       const Matrix &s = test_.input_covariance(), r = test_.task_second_moment();
       const double length = static_cast<double>(l);
@@ -251,9 +254,9 @@ class Figures {
             run_.judgment.judged({second_moment, 1e-9 * second_moment}, contexts.second_moment));
     run_.controls.add({"E tr(C R C) of inputs that are not centered", "l = " + std::to_string(l)}, wishart(length),
                       second_moment, contexts.second_moment);
-    const double limit = regression::bayes_risk_deterministic_equivalent(test_, l).risk;
-    run_.controls.add({"Bayes ridge: its limit of many dimensions", "l = " + std::to_string(l)}, limit, averaged.mean,
-                      averaged);
+    const double limit = regression::centered_ridge_risk_equivalent(test_, l).risk;
+    run_.controls.add({"ridge (11): its limit of many dimensions", "l = " + std::to_string(l)}, limit, ridge.mean,
+                      ridge);
   }
 
   void add_rate_row(Table& table, std::int64_t l) {
@@ -289,14 +292,14 @@ class Figures {
       for (const double value : values(shift)) {
         std::vector<Cell> cells{value};
         if (several) cells.insert(cells.begin(), l);
-        const auto against_bayes = add_rows(table, cells, at(shift.apply(test_, value), l));
+        const auto against_ridge = add_rows(table, cells, at(shift.apply(test_, value), l));
         const std::string length_text = several ? "l = " + std::to_string(l) + ", " : "";
-        if (against_bayes) {
-          add_bayes_control(length_text + shift.column.heading + " = " + in_words(value), *against_bayes);
+        if (against_ridge) {
+          add_ridge_control(length_text + shift.column.heading + " = " + in_words(value), *against_ridge);
         }
       }
     }
-    add_notes(table, BayesRidge::shown);
+    add_notes(table);
     return {std::move(table)};
   }
 
@@ -410,8 +413,9 @@ class Figures {
         if (!same) named.push_back({"corrected heuristic", by_hand});
         named.push_back({same ? "τ*, corrected heuristic" : "τ*", error.optimal});
         add_attention_rows(table, run_, {value}, situation, error, named, options_.reading);
+        add_reference_rows(table, run_, {value}, situation.task, situation.context_length, options_.reading);
       }
-      add_notes(table, BayesRidge::absent);
+      add_notes(table);
       tables.push_back(std::move(table));
     }
     return tables;
@@ -493,8 +497,9 @@ class Figures {
         if (scoring != ScoringChoice::softmax)
           add_invariance(unshifted[scoring], scoring, value, theory, simulated, named);
       }
+      add_reference_rows(table, run_, {value, Cell()}, situation.task, situation.context_length, options_.reading);
     }
-    add_notes(table, BayesRidge::absent);
+    add_notes(table);
     return {std::move(table)};
   }
 

@@ -1,6 +1,6 @@
 #include "examples/temperature/simulator.hpp"
 
-#include <incontext/simulate/regression/bayes_ridge_risk.hpp>
+#include <incontext/simulate/regression/ridge_risk.hpp>
 #include <incontext/simulate/regression/regression_error.hpp>
 #include <incontext/simulate/regression/regression_error_on_rows.hpp>
 
@@ -80,18 +80,36 @@ Estimates Simulator::errors_on_rows(const regression::Attention<double>& attenti
   });
 }
 
-statistics::Estimate Simulator::bayes_risk(const regression::LinearTask<double>& task, std::int64_t context_length) {
+statistics::Estimate Simulator::posterior_risk(const regression::LinearTask<double>& task,
+                                               std::int64_t context_length) {
   const auto simulation = [&](const simulate::Options& options) {
-    return simulate::bayes_ridge_risk(task, context_length, ridge_options(options));
+    return simulate::posterior_risk(task, context_length, ridge_options(options));
   };
   return state_->run(1, simulation).front();
 }
 
-statistics::Estimate Simulator::bayes_risk_on_rows(const regression::Matrix<double>& rows,
+statistics::Estimate Simulator::centered_ridge_risk(const regression::LinearTask<double>& task, std::int64_t context_length) {
+  const auto simulation = [&](const simulate::Options& options) {
+    return simulate::centered_ridge_risk(task, context_length, ridge_options(options));
+  };
+  return state_->run(1, simulation).front();
+}
+
+statistics::Estimate Simulator::posterior_risk_on_rows(const regression::Matrix<double>& rows,
+                                                       const regression::Matrix<double>& task_covariance,
+                                                       double noise_variance, std::int64_t context_length) {
+  const auto simulation = [&](const simulate::Options& options) {
+    return simulate::posterior_risk_on_rows(rows, task_covariance, noise_variance, context_length,
+                                            ridge_options(options));
+  };
+  return state_->run(1, simulation).front();
+}
+
+statistics::Estimate Simulator::centered_ridge_risk_on_rows(const regression::Matrix<double>& rows,
                                                    const regression::Matrix<double>& task_covariance,
                                                    double noise_variance, std::int64_t context_length) {
   const auto simulation = [&](const simulate::Options& options) {
-    return simulate::bayes_ridge_risk_on_rows(rows, task_covariance, noise_variance, context_length,
+    return simulate::centered_ridge_risk_on_rows(rows, task_covariance, noise_variance, context_length,
                                               ridge_options(options));
   };
   return state_->run(1, simulation).front();

@@ -57,9 +57,15 @@ class Simulator {
                            const simulate::RowLabels& labels, std::int64_t context_length,
                            const std::vector<double>& temperatures, const Reading& reading);
 
-  statistics::Estimate bayes_risk(const regression::LinearTask<double>& task, std::int64_t context_length);
+  statistics::Estimate posterior_risk(const regression::LinearTask<double>& task, std::int64_t context_length);
 
-  statistics::Estimate bayes_risk_on_rows(const regression::Matrix<double>& rows,
+  statistics::Estimate centered_ridge_risk(const regression::LinearTask<double>& task, std::int64_t context_length);
+
+  statistics::Estimate posterior_risk_on_rows(const regression::Matrix<double>& rows,
+                                              const regression::Matrix<double>& task_covariance, double noise_variance,
+                                              std::int64_t context_length);
+
+  statistics::Estimate centered_ridge_risk_on_rows(const regression::Matrix<double>& rows,
                                           const regression::Matrix<double>& task_covariance, double noise_variance,
                                           std::int64_t context_length);
 

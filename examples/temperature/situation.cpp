@@ -1,6 +1,8 @@
 #include "examples/temperature/situation.hpp"
 
-#include <incontext/regression/bayes_risk.hpp>
+#include <incontext/baselines/ridge_risk.hpp>
+#include <incontext/regression/centered_ridge_risk.hpp>
+#include <incontext/regression/trained_attention.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/linear_attention_error.hpp>
 #include <incontext/regression/softmax_error.hpp>
@@ -175,7 +177,7 @@ Table comparison_table(std::string title, std::vector<Column> prefix, const Read
   table.columns.push_back({"predictor"});
   table.columns.push_back({.name = "temperature", .digits = 5});
   std::vector<Column> compared = comparison_columns();
-  compared[1].heading = "for large d, l";  // the Bayes ridge's
+  compared[1].heading = "for large d, l";  // the references'
   compared.insert(compared.begin() + 1, {.name = softmax ? "approximate_softmax" : "leading_order",
                                          .heading = softmax ? "approx. softmax" : "leading order",
                                          .decimals_as = 1,
@@ -184,6 +186,7 @@ Table comparison_table(std::string title, std::vector<Column> prefix, const Read
                       .heading = softmax ? "z approx." : "z leading",
                       .style = Style::two_decimals,
                       .in_text = InText::audit});
+  compared.push_back({.name = "excess", .heading = "beyond noise", .decimals_as = 1});
   for (Column& column : compared) table.columns.push_back(std::move(column));
   return table;
 }
@@ -195,11 +198,34 @@ void add_row(Table& table, std::vector<Cell> prefix, std::vector<Cell> compariso
 
 namespace {
 
-/// A comparison with the cells of the theory beside it.
-std::vector<Cell> with_beside(std::vector<Cell> comparison, Cell beside, Cell beside_z) {
+/// A comparison with the cells of the theory beside it, and what the simulation exceeds the noise by.
+std::vector<Cell> with_beside(std::vector<Cell> comparison, Cell beside, Cell beside_z, Cell excess) {
   comparison.insert(comparison.begin() + 1, std::move(beside));
   comparison.push_back(std::move(beside_z));
+  comparison.push_back(std::move(excess));
   return comparison;
+}
+
+Cell excess_of(const statistics::Estimate& estimate, const LinearTask& task) {
+  return estimate.count > 0 ? Cell(estimate.mean - task.noise_variance()) : Cell();
+}
+
+/// Whether a covariance is a multiple of the identity.
+bool is_isotropic(const Matrix& covariance) {
+  return covariance == covariance(0, 0) * Matrix::Identity(covariance.rows(), covariance.cols());
+}
+
+/// The exact risk of the posterior mean after so many examples, where it is known.
+std::optional<statistics::Theory> exact_posterior_risk(const LinearTask& task, std::int64_t examples) {
+  constexpr std::int64_t most_examples = 1'000'000;
+  if (!task.input_mean().isZero(0) || !is_isotropic(task.input_covariance()) || !is_isotropic(task.task_covariance()) ||
+      examples > most_examples) {
+    return std::nullopt;
+  }
+  const double variance = task.input_covariance()(0, 0) * task.task_covariance()(0, 0);
+  const double risk = baselines::bayes_risk(baselines::WishartSpectrum<double>(examples, task.dimension()),
+                                            baselines::TaskVariances<double>{task.noise_variance(), variance});
+  return statistics::Theory{risk, 1e-11 * risk};
 }
 
 }  // namespace
@@ -227,7 +253,8 @@ Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& pr
     if (!exists) {
       add_row(
           table, std::move(cells),
-          with_beside(run.judgment.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell()));
+          with_beside(run.judgment.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell(),
+                      Cell()));
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
@@ -239,21 +266,50 @@ Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& pr
       beside = value;
       if (estimate.count > 1 && std::isfinite(z)) beside_z = z;
     }
-    add_row(table, std::move(cells), with_beside(std::move(comparison), std::move(beside), std::move(beside_z)));
+    add_row(table, std::move(cells),
+            with_beside(std::move(comparison), std::move(beside), std::move(beside_z), excess_of(estimate, at.task)));
   }
   return simulated;
 }
 
-statistics::Estimate add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
-                                   std::int64_t context_length) {
-  if (!(task.noise_variance() > 0)) return {};
-  const auto equivalent = regression::bayes_risk_deterministic_equivalent(task, context_length);
-  const auto simulated = run.simulator.bayes_risk(task, context_length);
-  std::vector<Cell> cells = prefix;
-  cells.insert(cells.end(), {"Bayes ridge", std::monostate{}});
-  add_row(table, std::move(cells),
-          with_beside(Judgment::shown(equivalent.risk + equivalent.mean_excess, simulated), Cell(), Cell()));
-  return simulated;
+References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
+                              std::int64_t context_length, const Reading& reading) {
+  const auto add = [&](const char* name, std::vector<Cell> comparison, Cell excess) {
+    std::vector<Cell> cells = prefix;
+    cells.insert(cells.end(), {name, std::monostate{}});
+    add_row(table, std::move(cells), with_beside(std::move(comparison), Cell(), Cell(), std::move(excess)));
+  };
+  // Of n examples without their means: n - 1 degrees of freedom.
+  const auto add_simulated = [&](const char* name, const statistics::Estimate& simulated, std::int64_t freedom) {
+    const auto exact = exact_posterior_risk(task, freedom);
+    const auto limit = regression::centered_ridge_risk_equivalent(task, freedom + 1);
+    const bool is_mean_kept = freedom == context_length && !task.input_mean().isZero(0);
+    add(name,
+        exact          ? run.judgment.judged(*exact, simulated)
+        : is_mean_kept ? Judgment::shown({}, simulated)
+                       : Judgment::shown(limit.risk + limit.mean_excess, simulated),
+        excess_of(simulated, task));
+  };
+  References references;
+  if (task.noise_variance() > 0) {
+    references.ridge = run.simulator.centered_ridge_risk(task, context_length);
+    references.posterior = run.simulator.posterior_risk(task, context_length);
+    add_simulated(ridge_name, references.ridge, context_length - 1);
+    add_simulated("posterior mean", references.posterior, context_length);
+  }
+  const auto add_computed = [&](const char* name, double error) {
+    std::vector<Cell> computed(comparison_columns().size());
+    computed.front() = error;
+    add(name, std::move(computed), error - task.noise_variance());
+  };
+  const bool has_no_means = task.input_mean().isZero(0) && task.task_mean().isZero(0);
+  if (reading.scoring == ScoringChoice::approximate_softmax && has_no_means) {
+    const auto best = regression::trained_attention(task, context_length);
+    add_computed("best layer", regression::generalization_error(best, task, context_length, reading.convention)(1));
+  }
+  add_computed("answer 0",
+               task.noise_variance() + (task.input_second_moment() * task.task_second_moment()).trace());
+  return references;
 }
 
 std::string scoring_in_words(ScoringChoice scoring) {

@@ -103,15 +103,24 @@ Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& pr
                              const ErrorTheory& theory, const std::vector<NamedTemperature>& named,
                              const Reading& reading);
 
-/// The ridge regression that knows the law, the benchmark; its theory is a deterministic equivalent, which is not
-/// judged. Returns the simulated risk; without noise there is no row, and it has no trials.
-statistics::Estimate add_bayes_row(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
-                                   std::int64_t context_length);
+/// What a context allows, simulated; without noise neither has trials.
+struct References {
+  statistics::Estimate ridge, posterior;
+};
 
-inline constexpr const char* bayes_note =
-    "Bayes ridge: its limit for large d and l, a deterministic equivalent, is off by order 1/d (6% where l = d = 20) "
-    "and is "
-    "not judged.";
+inline constexpr const char* ridge_name = "ridge (11)";
+
+/// What attention is to be compared with: the ridge (11) on the centered context, which the paper calls Bayes-optimal;
+/// the posterior mean, below which no predictor errs; and the answer 0. Isotropic tasks with centered inputs are judged
+/// by the exact risk, others stand beside its limit of many dimensions, where that is known. Without noise the first two
+/// have no row. The layer that errs least on this law is computed alone, for approximate softmax and laws without means.
+References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
+                              std::int64_t context_length, const Reading& reading);
+
+inline constexpr const char* references_note =
+    "ridge (11): on the centered context, with the true prior and noise; posterior mean: of the whole context, no "
+    "predictor errs less; best layer: of the weights that err least on this very law at τ = 1; answer 0: no context. "
+    "Beyond noise: the error less the noise.";
 
 inline constexpr const char* estimator_note =
     "Each trial draws the sufficient statistics of a context and averages over its labels. --estimator literal runs "

@@ -21,7 +21,7 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
   run.arguments["test-noise-variance"] = at.task.noise_variance();
   run.simulator.announce("temperatures");
   add_attention_rows(table, run, {}, at, error, named_temperatures(o.temperatures, error), o.reading);
-  add_bayes_row(table, run, {}, at.task, l);
+  add_reference_rows(table, run, {}, at.task, l, o.reading);
   if (o.reading.scoring == ScoringChoice::softmax && !error.exact) {
     table.notes.push_back(
         "No exact law is known for softmax with its query among the keys unless M is a multiple of the inverse of the "
@@ -30,7 +30,7 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
   if (error.exact || error.beside)
     table.notes.push_back(gain_note(error.exact ? "Theory" : "Approximate softmax", error));
   if (const std::string note = rejections_note(table, o.reading); !note.empty()) table.audit_notes.push_back(note);
-  table.notes.push_back(bayes_note);
+  table.notes.push_back(references_note);
   table.draw_notes.push_back(common_draws_note);
   return {std::move(table)};
 }

@@ -10,6 +10,9 @@
 /// What the papers claim, and the rows that try it: the vocabulary of the claims' files, which docs/claims.md explains.
 namespace incontext::examples::verify {
 
+/// The number of the ledger as a whole, its claims and rules: raised where a released verdict or rule changes.
+inline constexpr int ledger_number = 1;
+
 enum class Edition { quick, full };
 
 /// One run of a sibling program. Claims refer to it by name, so that a run that several claims share is run once.
@@ -88,10 +91,21 @@ struct RowGroup {
   std::string than_error = {};       ///< its standard error
   double factor = 1;                 ///< above, below: multiplies the other value; steady: the largest ratio
   double tolerance = 0;              ///< equals: half of the last digit that the paper prints
+  std::vector<double> thresholds = {};  ///< above and below a number of ours: others, for which the answer is said too
+  /// agrees and equals: the relative deviation that must have been seen for the answer to be yes.
+  double resolution = 0.05;
 };
 
-/// Whether a claim is tried at the paper's size, or in a smaller model than the paper trained or measured.
-enum class Scale { paper, small };
+/// Whether a claim is tried at the paper's size, or in less than the paper trained or measured: a smaller model that is
+/// trained, a layer that is not, or a model or row built by hand.
+enum class Scale { paper, trained, untrained, built };
+inline constexpr std::pair<Scale, const char*> scale_words[] = {
+    {Scale::paper, "paper"}, {Scale::trained, "trained"}, {Scale::untrained, "untrained"}, {Scale::built, "built"}};
+
+/// What somebody answers to a verdict, such as an author of the paper.
+struct Reply {
+  std::string author, date, text;
+};
 
 struct Claim {
   std::string id = {};        ///< stable: paper/place
@@ -110,6 +124,7 @@ struct Claim {
   std::string docs = {};       ///< page#section
   std::string simulator = {};  ///< the header of the simulation, if there is one
   std::vector<RowGroup> groups = {};
+  std::vector<Reply> replies = {};
 
   bool is_tried() const { return not_tried.empty() && out_of_reach.empty(); }
   /// The names of the runs that its rows are in, each once, in the order of the rows.

@@ -42,6 +42,20 @@ class TableReader {
     return value;
   }
 
+  std::vector<double> numbers(const std::string& key) {
+    const toml::node* node = find(key);
+    std::vector<double> all;
+    if (node == nullptr) return all;
+    const toml::array* array = node->as_array();
+    if (array == nullptr) refuse(*node, key, "is no list of numbers");
+    for (const toml::node& member : *array) {
+      const auto one = member.value<double>();
+      if (!one) refuse(member, key, "is no list of numbers");
+      all.push_back(*one);
+    }
+    return all;
+  }
+
   bool flag(const std::string& key) {
     const toml::node* node = find(key);
     if (node == nullptr) return false;
@@ -195,6 +209,8 @@ RowGroup read_group(TableReader& table) {
   group.computed = table.flag("computed") || group.value == "theory";
   group.factor = table.number("factor").value_or(1);
   group.tolerance = table.number("tolerance").value_or(0);
+  group.thresholds = table.numbers("thresholds");
+  if (const auto resolution = table.number("resolution")) group.resolution = *resolution;
   table.done();
   const bool compares = group.question == Question::above || group.question == Question::below;
   const bool is_trend = group.question == Question::rises || group.question == Question::falls;
@@ -205,6 +221,8 @@ RowGroup read_group(TableReader& table) {
     table.refuse_whole("above and below need 'than', or 'than_rows' or 'than_column'");
   }
   if (group.question == Question::equals && !group.than) table.refuse_whole("equals needs 'than'");
+  if (!group.thresholds.empty() && !(compares && group.than)) table.refuse_whole("'thresholds' need 'than'");
+  if (!(group.resolution > 0)) table.refuse_whole("needs a 'resolution' above 0");
   if ((is_trend || pairs || group.from || group.to) && group.along.empty()) table.refuse_whole("needs 'along'");
   if (group.question == Question::steady && !(group.factor > 1)) table.refuse_whole("steady needs a 'factor' above 1");
   return group;
@@ -220,7 +238,7 @@ Claim read_claim(TableReader& table, const std::string& paper) {
   claim.ours = table.text("ours");
   claim.same_setting = table.flag("same_setting");
   claim.comment = table.text("comment");
-  claim.scale = table.choice<Scale>("scale", Scale::paper, {{"paper", Scale::paper}, {"small", Scale::small}});
+  claim.scale = table.choice("scale", Scale::paper, by_word(scale_words));
   claim.not_tried = table.text("not_tried");
   claim.out_of_reach = table.text("out_of_reach");
   claim.formula = table.text("formula");
@@ -228,6 +246,10 @@ Claim read_claim(TableReader& table, const std::string& paper) {
   claim.docs = table.text("docs");
   claim.simulator = table.text("simulator");
   for (TableReader& rows : table.tables("rows", claim.id + ", rows")) claim.groups.push_back(read_group(rows));
+  for (TableReader& one : table.tables("reply", claim.id + ", reply")) {
+    claim.replies.push_back({one.needed_text("author"), one.needed_text("date"), one.needed_text("text")});
+    one.done();
+  }
   table.done();
   const auto has = [&claim](Role role) {
     return std::any_of(claim.groups.begin(), claim.groups.end(),

@@ -26,34 +26,43 @@ statistics::Agreement agreement_of(const Row& row) {
   return statistics::agree({row.theory, row.tolerance}, relation_of(row.relation), estimate);
 }
 
-boost::math::students_t law_of(const Row& row) {
-  return boost::math::students_t(static_cast<double>(std::max<std::int64_t>(row.values - 1, 1)));
+boost::math::students_t law_of(std::int64_t values) {
+  return boost::math::students_t(static_cast<double>(std::max<std::int64_t>(values - 1, 1)));
 }
 
-/// The deviation that is seen in 99 runs of 100, relative to the theory. Deviations of the mean that exceed the bound
-/// by the 99% quantile are seen; the estimated error of few values is taken to be the true one.
+/// The level of one of so many members on either side, at the family's first step.
+double level_of(std::size_t members) {
+  return claim_error / 2 / static_cast<double>(std::max<std::size_t>(members, 1));
+}
+
+/// How many standard errors are seen in 99 runs of 100: deviations of the mean that exceed the bound by the 99%
+/// quantile. The estimated error of few values is taken to be the true one.
+double errors_seen(std::int64_t values, std::size_t members) {
+  const auto law = law_of(values);
+  return boost::math::quantile(boost::math::complement(law, level_of(members))) + boost::math::quantile(law, 0.99);
+}
+
+/// The deviation that is seen in 99 runs of 100, relative to the theory.
 double resolution_of(const Row& row, std::size_t members) {
   if (row.theory == 0) return nan;
-  const auto law = law_of(row);
-  const double bound =
-      boost::math::quantile(boost::math::complement(law, family_error / 2 / static_cast<double>(members)));
-  const double power = boost::math::quantile(law, 0.99);
-  return ((bound + power) * row.standard_error + row.tolerance) / std::abs(row.theory);
+  return (errors_seen(row.values, members) * row.standard_error + row.tolerance) / std::abs(row.theory);
 }
 
 bool is_member(const Row& row) { return row.kind == RowKind::judged && row.unjudged.empty(); }
 
 }  // namespace
 
-Family judge(const std::vector<Row>& rows, std::size_t comparisons) {
+Family judge(const std::vector<Row>& rows, const std::set<std::size_t>& indices, std::size_t comparisons) {
   Family family{.comparisons = comparisons};
-  family.members =
-      static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const Row& row) { return is_member(row); }));
-  const std::size_t members = std::max<std::size_t>(family.size(), 1);
-  family.bound = statistics::family_wise_bound(members, family_error);
-  std::vector<double> p_values;
-  for (const Row& row : rows) {
-    JudgedRow judged;
+  std::vector<std::size_t> members;
+  std::copy_if(indices.begin(), indices.end(), std::back_inserter(members),
+               [&rows](std::size_t i) { return is_member(rows[i]); });
+  family.members = members.size();
+  const std::size_t size = std::max<std::size_t>(family.size(), 1);
+  family.bound = statistics::family_wise_bound(size, claim_error);
+  for (const std::size_t i : indices) {
+    const Row& row = rows[i];
+    JudgedRow& judged = family.rows[i];
     if (row.kind == RowKind::exact && row.unjudged.empty()) {
       judged.rejected = !row.holds;
     } else if (row.kind == RowKind::control && row.is_computed()) {
@@ -62,20 +71,30 @@ Family judge(const std::vector<Row>& rows, std::size_t comparisons) {
       const statistics::Agreement agreement = agreement_of(row);
       judged.z = std::copysign(agreement.excess, row.simulation - row.theory);
       judged.p_value = statistics::p_value(agreement);
-      judged.resolution = resolution_of(row, members);
-      if (row.kind == RowKind::control) {
-        judged.rejected = judged.p_value <= family_error / static_cast<double>(members);
-      } else {
-        p_values.push_back(judged.p_value);
-      }
+      judged.resolution = resolution_of(row, size);
+      judged.rejected = row.kind == RowKind::control && judged.p_value <= claim_error / static_cast<double>(size);
     }
-    family.rows.push_back(judged);
   }
-  const std::vector<bool> rejected = statistics::holm_rejections(p_values, family_error);
-  for (std::size_t i = 0, member = 0; i < rows.size(); ++i) {
-    if (is_member(rows[i])) family.rows[i].rejected = rejected[member++];
-  }
+  std::vector<double> p_values(comparisons, 1.0);  // they are members, too; each is judged at the first step
+  for (const std::size_t i : members) p_values.push_back(family.rows[i].p_value);
+  const std::vector<bool> rejected = statistics::holm_rejections(p_values, claim_error);
+  for (std::size_t k = 0; k < members.size(); ++k) family.rows[members[k]].rejected = rejected[comparisons + k];
   return family;
+}
+
+Family family_of(const Claim& claim, const std::vector<Row>& rows) {
+  std::set<std::size_t> indices;
+  std::size_t comparisons = 0;
+  for (const RowGroup& group : claim.groups) {
+    if (group.question != Question::agrees) {
+      comparisons += ask(group, rows).comparisons.size();
+      continue;
+    }
+    for (const std::size_t i : selected(rows, group.rows)) {
+      if (rows[i].kind != RowKind::shown && is_within(group, rows[i])) indices.insert(i);
+    }
+  }
+  return judge(rows, indices, comparisons);
 }
 
 namespace {
@@ -109,6 +128,13 @@ std::string text_of_agreement(const Finding& finding, const std::vector<Row>& ro
   return text;
 }
 
+/// Where a larger deviation than the group allows could have been missed, nothing is shown.
+void require_resolution(const RowGroup& group, Finding& finding) {
+  if (finding.state != State::holds || !(finding.coarsest > group.resolution)) return;
+  finding.state = State::undecided;
+  finding.text += ", where " + short_text(100 * group.resolution, 2) + "% are asked for";
+}
+
 /// Whether the rows agree.
 Finding find_agreement(const RowGroup& group, const std::vector<Row>& rows, const Family& family) {
   Finding finding;
@@ -123,7 +149,7 @@ Finding find_agreement(const RowGroup& group, const std::vector<Row>& rows, cons
       unjudged = row.unjudged;
       continue;
     }
-    const JudgedRow& judged = family.rows[i];
+    const JudgedRow& judged = family.rows.at(i);
     ++(row.is_computed() ? finding.computed : finding.judged);
     cannot_tell = cannot_tell || row.cannot_tell;
     if (judged.rejected && finding.rejected++ == 0) first_rejected = i;
@@ -145,6 +171,7 @@ Finding find_agreement(const RowGroup& group, const std::vector<Row>& rows, cons
   // One near miss of a group that is rejected is enough: others may be too near.
   finding.state = finding.rejected > 0 ? State::rejected : cannot_tell ? State::undecided : State::holds;
   finding.text = text_of_agreement(finding, rows, first_rejected);
+  if (group.role != Role::control) require_resolution(group, finding);
   return finding;
 }
 
@@ -152,10 +179,8 @@ Finding find_agreement(const RowGroup& group, const std::vector<Row>& rows, cons
 int sign_of(const Comparison& comparison, const Family& family, double& z) {
   if (!(comparison.error > 0)) return comparison.difference > 0 ? 1 : comparison.difference < 0 ? -1 : 0;
   z = comparison.difference / comparison.error;
-  const boost::math::students_t law(static_cast<double>(std::max<std::int64_t>(comparison.values - 1, 1)));
-  const double p = boost::math::cdf(boost::math::complement(law, std::abs(z)));
-  const double level = family_error / 2 / static_cast<double>(std::max<std::size_t>(family.size(), 1));
-  return p > level ? 0 : z > 0 ? 1 : -1;
+  const double p = boost::math::cdf(boost::math::complement(law_of(comparison.values), std::abs(z)));
+  return p > level_of(family.size()) ? 0 : z > 0 ? 1 : -1;
 }
 
 /// What comparisons of values say.
@@ -176,7 +201,29 @@ Finding find_order(const RowGroup& group, const std::vector<Row>& rows, const Fa
     if (!no && comparison.needed && sign == 0) finding.state = State::undecided;
   }
   if (finding.rejected > 0) finding.state = State::rejected;
+  if (group.question == Question::equals && group.role != Role::control && *group.than != 0) {
+    for (const Comparison& comparison : answer.comparisons) {
+      const double seen = errors_seen(comparison.values, family.size()) * comparison.error / std::abs(*group.than);
+      finding.coarsest = std::fmax(finding.coarsest, seen);
+      finding.resolution = std::fmin(finding.resolution, seen);
+    }
+    require_resolution(group, finding);
+  }
+  for (const double threshold : group.thresholds) {
+    RowGroup other = group;
+    other.than = threshold;
+    other.thresholds.clear();
+    const State state = find_order(other, rows, family).state;
+    const std::string what = state == State::holds ? "holds" : state == State::rejected ? "does not hold" : "is undecided";
+    finding.text += ", with " + short_text(threshold, 6) + " it " + what;
+  }
   return finding;
+}
+
+}  // namespace
+
+Finding find(const RowGroup& group, const std::vector<Row>& rows, const Family& family) {
+  return group.question == Question::agrees ? find_agreement(group, rows, family) : find_order(group, rows, family);
 }
 
 Ruling rule_on(const Claim& claim, const std::vector<Finding>& findings) {
@@ -194,18 +241,6 @@ Ruling rule_on(const Claim& claim, const std::vector<Finding>& findings) {
   return rule(claim.scale, !claim.ours.empty() && !claim.same_setting, groups);
 }
 
-}  // namespace
-
-std::size_t count_comparisons(const std::vector<Claim>& claims, const std::vector<Row>& rows) {
-  std::size_t count = 0;
-  for (const Claim& claim : claims) {
-    for (const RowGroup& group : claim.groups) {
-      if (group.question != Question::agrees) count += ask(group, rows).comparisons.size();
-    }
-  }
-  return count;
-}
-
 bool Decision::needs_another_seed(const Claim& claim, std::size_t group) const {
   const Finding& finding = findings[group];
   const bool is_rejected = claim.groups[group].role == Role::paper && finding.state == State::rejected;
@@ -220,14 +255,13 @@ bool Decision::needs_another_seed(const Claim& claim) const {
   return false;
 }
 
-Decision decide(const Claim& claim, const std::vector<Row>& rows, const Family& family) {
+Decision decide(const Claim& claim, const std::vector<Row>& rows) {
   if (!claim.out_of_reach.empty()) return {.outcome = Outcome::out_of_reach, .reason = claim.out_of_reach};
   if (!claim.not_tried.empty()) return {.outcome = Outcome::not_tried, .reason = claim.not_tried};
-  Decision decision;
+  Decision decision{.family = family_of(claim, rows)};
   std::string missing;
   for (const RowGroup& group : claim.groups) {
-    const bool is_order = group.question != Question::agrees;
-    decision.findings.push_back(is_order ? find_order(group, rows, family) : find_agreement(group, rows, family));
+    decision.findings.push_back(find(group, rows, decision.family));
     if (missing.empty()) missing = decision.findings.back().missing;
   }
   if (!missing.empty()) {

@@ -174,9 +174,8 @@ Ledger ledger_of(std::vector<Claim> claims, std::vector<Run> runs) {
     if (!run.problem.empty()) continue;
     for (Row& row : rows_of(nlohmann::json::parse(run.report), run.command)) ledger.rows.push_back(std::move(row));
   }
-  ledger.family = judge(ledger.rows, count_comparisons(ledger.claims, ledger.rows));
   for (const Claim& claim : ledger.claims) {
-    ledger.decisions.push_back(decide(claim, ledger.rows, ledger.family));
+    ledger.decisions.push_back(decide(claim, ledger.rows));
     Decision& decision = ledger.decisions.back();
     if (!decision.is_incomplete) continue;
     const std::vector<std::string> its = claim.runs();
@@ -185,6 +184,13 @@ Ledger ledger_of(std::vector<Claim> claims, std::vector<Run> runs) {
       if (is_its && !run.problem.empty()) decision.reason = run.problem;
     }
   }
+  std::set<std::size_t> of_no_claim;
+  for (std::size_t i = 0; i < ledger.rows.size(); ++i) {
+    const RowKind kind = ledger.rows[i].kind;
+    const bool is_ours = kind == RowKind::judged || kind == RowKind::exact;
+    if (is_ours && ledger.families_of(i).empty()) of_no_claim.insert(i);
+  }
+  ledger.of_no_claim = judge(ledger.rows, of_no_claim);
   return ledger;
 }
 
@@ -213,51 +219,41 @@ std::size_t Ledger::count(Outcome outcome) const {
       decisions.begin(), decisions.end(), [outcome](const Decision& decision) { return decision.outcome == outcome; }));
 }
 
-namespace {
-
-/// The rows that claims name, but for those in groups of the given roles alone.
-std::set<std::size_t> rows_named(const Ledger& ledger, const std::set<Role>& without = {}) {
-  std::set<std::size_t> rows;
-  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
-    const Decision& decision = ledger.decisions[i];
-    for (std::size_t j = 0; j < decision.findings.size(); ++j) {
-      if (without.count(ledger.claims[i].groups[j].role) > 0) continue;
-      rows.insert(decision.findings[j].rows.begin(), decision.findings[j].rows.end());
-    }
+std::vector<const Family*> Ledger::families_of(std::size_t row) const {
+  std::vector<const Family*> families;
+  for (const Decision& decision : decisions) {
+    if (decision.family.rows.count(row) > 0) families.push_back(&decision.family);
   }
-  return rows;
-}
-
-}  // namespace
-
-std::size_t Ledger::members_of_claims() const {
-  const std::set<std::size_t> named = rows_named(*this);
-  return static_cast<std::size_t>(std::count_if(named.begin(), named.end(), [this](std::size_t i) {
-    return rows[i].kind == RowKind::judged && rows[i].unjudged.empty();
-  }));
+  if (families.empty() && of_no_claim.rows.count(row) > 0) families.push_back(&of_no_claim);
+  return families;
 }
 
 std::vector<std::string> Ledger::rejections() const {
-  std::vector<std::string> lines;
-  const std::set<std::size_t> all = rows_named(*this), ours = rows_named(*this, {Role::paper, Role::control});
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].kind == RowKind::control || rows[i].kind == RowKind::shown || !family.rows[i].rejected) continue;
-    if (all.count(i) > 0 && ours.count(i) == 0) continue;
+  std::set<std::string> lines;  // a row of two claims once
+  const auto add_row = [&](std::size_t i, const JudgedRow& judged) {
     const Row& row = rows[i];
-    const std::string why = row.relation.empty() ? ", z = " + short_text(family.rows[i].z, 4)
-                                                 : ": " + short_text(row.simulation, 6) + " is not " + row.relation +
-                                                       ' ' + short_text(row.theory, 6);
-    lines.push_back("Rejected: " + row.command + ": " + row.name + why + ".");
-  }
+    if (row.kind == RowKind::control || row.kind == RowKind::shown || !judged.rejected) return;
+    const std::string why =
+        row.relation.empty()
+            ? ", z = " + short_text(judged.z, 4)
+            : ": " + short_text(row.simulation, 6) + " is not " + row.relation + ' ' + short_text(row.theory, 6);
+    lines.insert("Rejected: " + row.command + ": " + row.name + why + ".");
+  };
+  for (const auto& [i, judged] : of_no_claim.rows) add_row(i, judged);
   for (std::size_t i = 0; i < claims.size(); ++i) {
     for (std::size_t j = 0; j < decisions[i].findings.size(); ++j) {
       const RowGroup& group = claims[i].groups[j];
       const bool is_ours = group.role != Role::paper && group.role != Role::control;
-      if (!is_ours || group.question == Question::agrees || decisions[i].findings[j].state != State::rejected) continue;
-      lines.push_back("Rejected: " + claims[i].id + ": " + group.says + ": " + decisions[i].findings[j].text + ".");
+      if (!is_ours) continue;
+      const Finding& finding = decisions[i].findings[j];
+      if (group.question == Question::agrees) {
+        for (const std::size_t row : finding.rows) add_row(row, decisions[i].family.rows.at(row));
+      } else if (finding.state == State::rejected) {
+        lines.insert("Rejected: " + claims[i].id + ": " + group.says + ": " + finding.text + ".");
+      }
     }
   }
-  return lines;
+  return {lines.begin(), lines.end()};
 }
 
 std::vector<std::string> Ledger::runs_to_repeat() const {

@@ -26,13 +26,13 @@ struct Ledger {
   std::vector<Claim> claims = {};
   std::vector<Run> runs = {};
   std::vector<Row> rows = {};
-  Family family = {};
   std::vector<Decision> decisions = {};  ///< of the claims, in their order
+  Family of_no_claim = {};               ///< of the other rows in the same figures
   bool complete = true;                  ///< false if it was interrupted
 
   std::size_t count(Outcome outcome) const;
-  /// Rows of the family that a claim names; the others are in the same figures.
-  std::size_t members_of_claims() const;
+  /// The families that a row is in: of the claims that ask whether it agrees, or of those of no claim.
+  std::vector<const Family*> families_of(std::size_t row) const;
   /// What is wrong on our side, as sentences: rejected rows but for those that state only what a paper says, and groups
   /// of exact results, identities and additions that do not hold.
   std::vector<std::string> rejections() const;

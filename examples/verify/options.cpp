@@ -64,7 +64,7 @@ Claim in_edition(Claim claim, const Registry& registry, Edition edition) {
 }  // namespace
 
 void add_verify_options(CLI::App& app, VerifyOptions& o) {
-  add_choice<Edition>(app, "--edition", o.edition, "quick: under 2 minutes on 2 cores; full: more trials, under 30",
+  add_choice<Edition>(app, "--edition", o.edition, "quick: 3 minutes on 2 cores; full: more trials, under 30",
                       {{"quick", Edition::quick}, {"full", Edition::full}});
   const auto read_ids = [&o](const std::string& text) { o.claims = parse_list(text); };
   add_read(app, "--claim", read_ids, "Only these claims", "ID,ID,...");

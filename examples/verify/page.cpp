@@ -5,12 +5,14 @@
 
 #include "examples/support/render.hpp"
 #include "examples/verify/claims_file.hpp"
+#include "examples/verify/rules.hpp"
 
 namespace incontext::examples::verify {
 
 std::string page_of(const Report& report, const Registry& registry) {
   using nlohmann::ordered_json;
-  ordered_json papers = ordered_json::array(), formulas = ordered_json::object();
+  ordered_json papers = ordered_json::array(), formulas = ordered_json::object(), meanings = ordered_json::object();
+  for (const auto& [outcome, word] : outcome_words) meanings[word] = meaning_of(outcome);
   for (const Paper& paper : registry.papers) {
     papers.push_back(
         {{"arxiv", paper.arxiv}, {"title", paper.title}, {"authors", paper.authors}, {"text", paper.text}});
@@ -19,7 +21,7 @@ std::string page_of(const Report& report, const Registry& registry) {
     if (!claim.formula.empty()) formulas[claim.id] = claim.formula;
   }
   const ordered_json data{
-      {"report", ordered_json::parse(render_json(report))}, {"papers", papers}, {"formulas", formulas}};
+      {"report", ordered_json::parse(render_json(report))}, {"papers", papers}, {"formulas", formulas}, {"meanings", meanings}};
   std::string json;
   for (const char c : data.dump(-1, ' ', false, ordered_json::error_handler_t::replace)) {
     if (c == '<') {  // no text of a paper ends the script that holds the data

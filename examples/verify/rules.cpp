@@ -35,58 +35,69 @@ std::string listed(const Groups& groups) {
   return text;
 }
 
-bool some_in_a_regime(const Groups& groups) {
-  return std::any_of(groups.begin(), groups.end(), [](const Seen& group) { return !group.regime.empty(); });
+/// Whether every rejected row has its regime, and a row that says the same holds in another.
+bool regimes_separate(const Groups& held, const Groups& rejected) {
+  return std::all_of(rejected.begin(), rejected.end(), [&held](const Seen& one) {
+    return !one.regime.empty() && std::any_of(held.begin(), held.end(), [&one](const Seen& other) {
+      return other.says == one.says && !other.regime.empty() && other.regime != one.regime;
+    });
+  });
 }
 
-bool some_in_the_setting(const Groups& groups) {
-  return std::any_of(groups.begin(), groups.end(), [](const Seen& group) { return group.regime.empty(); });
-}
-
-std::string what_holds_and_what_does_not(const Groups& held, const Groups& rejected) {
-  return "holds: " + listed(held) + "; does not hold: " + listed(rejected);
-}
-
-Ruling rule_small(const Groups& held, const Groups& rejected, const Groups& undecided) {
-  if (!rejected.empty() && some_in_a_regime(held)) {
-    return {Outcome::in_a_regime, what_holds_and_what_does_not(held, rejected)};
+Ruling rule_rejected(Scale scale, bool setting_is_ours, const Groups& held, const Groups& rejected) {
+  if (regimes_separate(held, rejected)) {
+    return {Outcome::in_a_regime, "holds: " + listed(held) + "; does not hold: " + listed(rejected)};
   }
-  if (!rejected.empty()) return {Outcome::not_reproduced, "does not hold here: " + listed(rejected)};
-  if (!undecided.empty()) return {Outcome::undecided, "neither shown nor refuted: " + listed(undecided)};
-  return {Outcome::seen_in_small, "all rows of the claim hold, in a model smaller than the paper's"};
-}
-
-Ruling rule_rejected(bool setting_is_ours, const Groups& held, const Groups& rejected) {
-  if (!held.empty() && (some_in_a_regime(held) || !some_in_the_setting(rejected))) {
-    return {Outcome::in_a_regime, what_holds_and_what_does_not(held, rejected)};
-  }
+  if (scale != Scale::paper) return {Outcome::not_reproduced, "does not hold here: " + listed(rejected)};
   if (setting_is_ours) {
-    return {Outcome::undecided,
+    return {Outcome::contradicted_in_ours,
             "does not hold in our setting, which is not known to be the paper's: " + listed(rejected)};
   }
   return {Outcome::contradicted, "does not hold in the paper's setting: " + listed(rejected)};
+}
+
+Ruling rule_held(Scale scale, bool setting_is_ours) {
+  const std::string all = "all rows of the claim hold";
+  switch (scale) {
+    case Scale::trained:
+      return {Outcome::seen_trained, all + ", in a model that is smaller than the paper's, or trained for less"};
+    case Scale::untrained:
+      return {Outcome::seen_untrained, all + ", in a layer that is not trained"};
+    case Scale::built:
+      return {Outcome::seen_built, all + ", in a model built by hand"};
+    case Scale::paper:
+      break;
+  }
+  return {setting_is_ours ? Outcome::confirmed_in_ours : Outcome::confirmed, all + ", and near misses are rejected"};
 }
 
 }  // namespace
 
 std::string meaning_of(Outcome outcome) {
   static constexpr std::pair<Outcome, const char*> meanings[] = {
-      {Outcome::confirmed,
-       "Every row of the paper holds, in the paper's setting or in ours where that is stated, and at least one near "
-       "miss is rejected."},
-      {Outcome::in_a_regime, "Some rows of the paper hold and others are rejected, and regimes separate the two."},
+      {Outcome::confirmed, "Every row of the paper holds, in the paper's setting, and every near miss is rejected."},
+      {Outcome::confirmed_in_ours,
+       "Every row of the paper holds and every near miss is rejected, in a setting of ours: the paper's is another, or is "
+       "not known."},
+      {Outcome::in_a_regime,
+       "Rows of the paper are rejected, each in a regime, and the same sentence holds in another regime."},
       {Outcome::contradicted,
-       "Rows of the paper are rejected in the paper's own setting, exactly or with two seeds, and no regime is known "
-       "in which they hold."},
-      {Outcome::seen_in_small,
-       "The paper trained or measured a larger model, or for longer. In ours, all its rows hold."},
+       "A row of the paper is rejected in the paper's own setting, exactly or with two seeds, and no regime is known in "
+       "which its sentence holds."},
+      {Outcome::contradicted_in_ours, "The same, in a setting of ours. The paper's may be one in which it holds."},
+      {Outcome::seen_trained,
+       "The paper trained or measured a larger model, or for longer. In ours, which is trained, all its rows hold."},
+      {Outcome::seen_untrained,
+       "The paper trained or measured a model. In a layer of ours that is not trained, all its rows hold."},
+      {Outcome::seen_built,
+       "The paper trained or measured a model. In one built by hand, or in single rows of scores, all its rows hold."},
       {Outcome::not_reproduced,
        "The paper trained or measured a larger model, or for longer. In ours a row is rejected, and no regime "
        "separates it from rows that hold. That says nothing about the paper's model."},
-      {Outcome::by_definition, "All rows are true by definition."},
+      {Outcome::by_definition, "All rows are true by definition, and are."},
       {Outcome::undecided,
-       "Neither the claim nor its opposite is rejected, no near miss is rejected, one seed of two rejects a row, the "
-       "setting is only ours, or a result of ours fails. The reason says which."},
+       "Neither the claim nor its opposite is rejected, a near miss is not rejected, one seed of two rejects a row, or a "
+       "result of ours fails. The reason says which."},
       {Outcome::not_tried, "Nothing has tried it yet, or its runs are not part of this edition."},
       {Outcome::out_of_reach, "It needs models or data that are not here."}};
   return word_in(meanings, outcome);
@@ -98,25 +109,28 @@ Ruling rule(Scale scale, bool setting_is_ours, const Groups& given) {
     const bool is_one_seed = group.state == State::rejected && !group.exact && !group.again;
     if (scale == Scale::paper && group.role == Role::paper && is_one_seed) group.state = State::undecided;
   }
-  if (all_of(groups, Role::paper).empty()) return {Outcome::by_definition, "its rows are true by definition"};
   for (const Role ours : {Role::exact, Role::identity, Role::addition}) {
     if (const Groups wrong = all_of(groups, ours, State::rejected); !wrong.empty()) {
       return {Outcome::undecided, "a result of ours is rejected: " + listed(wrong)};
     }
   }
-  const Groups held = all_of(groups, Role::paper, State::holds);
-  const Groups rejected = all_of(groups, Role::paper, State::rejected);
-  const Groups undecided = all_of(groups, Role::paper, State::undecided);
-  if (scale == Scale::small) return rule_small(held, rejected, undecided);
-  if (all_of(groups, Role::control, State::rejected).empty()) {
-    return {Outcome::undecided, "no near miss is rejected, so that these rows could not tell"};
+  if (all_of(groups, Role::paper).empty()) return {Outcome::by_definition, "its rows are true by definition"};
+  if (scale == Scale::paper && all_of(groups, Role::control).empty()) {
+    return {Outcome::undecided, "there is no near miss, so that these rows could not tell"};
   }
   if (const Groups passed = all_of(groups, Role::control, State::holds); !passed.empty()) {
     return {Outcome::undecided, "a near miss holds as well: " + listed(passed)};
   }
-  if (!rejected.empty()) return rule_rejected(setting_is_ours, held, rejected);
+  if (const Groups open = all_of(groups, Role::control, State::undecided); !open.empty()) {
+    return {Outcome::undecided, "a near miss is not rejected: " + listed(open)};
+  }
+  const Groups rejected = all_of(groups, Role::paper, State::rejected);
+  const Groups undecided = all_of(groups, Role::paper, State::undecided);
+  if (!rejected.empty()) {
+    return rule_rejected(scale, setting_is_ours, all_of(groups, Role::paper, State::holds), rejected);
+  }
   if (!undecided.empty()) return {Outcome::undecided, "neither shown nor refuted: " + listed(undecided)};
-  return {Outcome::confirmed, "all rows of the claim hold, and near misses are rejected"};
+  return rule_held(scale, setting_is_ours);
 }
 
 }  // namespace incontext::examples::verify

@@ -11,9 +11,13 @@ namespace incontext::examples::verify {
 
 enum class Outcome {
   confirmed,
+  confirmed_in_ours,
   in_a_regime,
   contradicted,
-  seen_in_small,
+  contradicted_in_ours,
+  seen_trained,
+  seen_untrained,
+  seen_built,
   not_reproduced,
   by_definition,
   undecided,
@@ -22,9 +26,13 @@ enum class Outcome {
 };
 inline constexpr std::pair<Outcome, const char*> outcome_words[] = {
     {Outcome::confirmed, "confirmed"},
+    {Outcome::confirmed_in_ours, "confirmed in our setting"},
     {Outcome::in_a_regime, "holds in a regime"},
     {Outcome::contradicted, "contradicted"},
-    {Outcome::seen_in_small, "seen in a small model"},
+    {Outcome::contradicted_in_ours, "contradicted in our setting"},
+    {Outcome::seen_trained, "seen in a small trained model"},
+    {Outcome::seen_untrained, "seen in an untrained layer"},
+    {Outcome::seen_built, "seen in a model built by hand"},
     {Outcome::not_reproduced, "not reproduced in a small model"},
     {Outcome::by_definition, "by definition"},
     {Outcome::undecided, "undecided"},
@@ -46,7 +54,7 @@ struct Seen {
   bool exact = false;               ///< computed numbers alone decide: another seed changes nothing
   bool alone = false;               ///< drawn numbers without errors decide: another seed must say the same
   std::string regime = {};          ///< a named one; empty: the claim's setting
-  std::string says = {};            ///< for the reason
+  std::string says = {};            ///< groups that say the same in different regimes are one sentence
   std::optional<State> again = {};  ///< with another seed
 };
 

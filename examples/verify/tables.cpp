@@ -92,6 +92,14 @@ std::string holding(const Claim& claim, const Decision& decision, Role role, Sta
   return all == 0 ? "" : std::to_string(hold) + " of " + std::to_string(all);
 }
 
+std::string replies_text(const Claim& claim) {
+  std::string all;
+  for (const Reply& reply : claim.replies) {
+    all += (all.empty() ? "" : " ") + reply.author + " (" + reply.date + "): " + reply.text;
+  }
+  return all;
+}
+
 double best_resolution(const Claim& claim, const Decision& decision) {
   double best = std::nan("");
   for (std::size_t i = 0; i < decision.findings.size(); ++i) {
@@ -123,18 +131,27 @@ std::string resolution_text(double resolution) {
 }
 
 std::string family_text(const Ledger& ledger) {
-  const std::size_t members = ledger.family.members, others = members - ledger.members_of_claims();
-  if (ledger.family.size() == 0) return "No row here is compared with a simulation.";
-  std::string text = "The judged rows of the runs, " + std::to_string(members) + " in all";
-  if (others > 0) text += " (" + std::to_string(others) + " of them are in the same figures and of no claim)";
-  if (ledger.family.comparisons > 0) {
-    text += ", and " + std::to_string(ledger.family.comparisons) + " comparisons for orders and trends";
+  std::size_t members = 0, comparisons = 0;
+  for (const Decision& decision : ledger.decisions) {
+    members += decision.family.members;
+    comparisons += decision.family.comparisons;
   }
-  return text + " are one family: a right theory is rejected once in 100 such reports (Holm, |z| <= " +
-         short_text(ledger.family.bound, 3) + " at the first step).";
+  if (members + comparisons == 0) return "No row here is compared with a simulation.";
+  return "The rows of a claim that are compared with a simulation, and its comparisons for orders and trends, are one "
+         "family: where all of them are right, one is rejected once in " +
+         short_text(1 / claim_error, 6) + " runs (Holm). There are " + std::to_string(members) + " such rows and " +
+         std::to_string(comparisons) + " comparisons; " + std::to_string(ledger.of_no_claim.members) +
+         " further rows of the same figures, of no claim, are one family more.";
 }
 
-Table claims_table(const Ledger& ledger, const Registry& registry) {
+std::string mutants_text(const std::vector<Mutant>& mutants) {
+  const auto changed = std::count_if(mutants.begin(), mutants.end(), [](const Mutant& one) { return one.changed; });
+  return "Whether verdicts can die: of " + std::to_string(mutants.size()) +
+         " rows and near misses of decided claims, each reversed alone, " + std::to_string(changed) +
+         " change the verdict.";
+}
+
+Table claims_table(const Ledger& ledger, const Registry& registry, const std::vector<Mutant>& mutants) {
   const auto hidden = [](const char* name) { return Column{.name = name, .in_text = InText::hidden}; };
   Table table{.name = "the_claims_of_the_papers",
               .title = "The claims of the papers: " + counts_text(ledger),
@@ -148,8 +165,11 @@ Table claims_table(const Ledger& ledger, const Registry& registry) {
                           {.name = "paper_holds", .heading = "paper's rows"},
                           {.name = "controls", .heading = "near misses"},
                           {.name = "resolution", .heading = "seen"},
+                          hidden("family"),
+                          hidden("bound"),
                           {.name = "reason", .in_text = InText::hidden},
                           hidden("comment"),
+                          hidden("replies"),
                           hidden("headers"),
                           hidden("docs"),
                           hidden("simulator"),
@@ -161,7 +181,9 @@ Table claims_table(const Ledger& ledger, const Registry& registry) {
                    text(claim.ours), word_of(decision.outcome),
                    text(holding(claim, decision, Role::paper, State::holds)),
                    text(holding(claim, decision, Role::control, State::rejected)),
-                   text(resolution_text(best_resolution(claim, decision))), text(decision.reason), text(claim.comment),
+                   text(resolution_text(best_resolution(claim, decision))), count(decision.family.size()),
+                   decision.family.size() > 0 ? Cell(decision.family.bound) : Cell(), text(decision.reason),
+                   text(claim.comment), text(replies_text(claim)),
                    text(listed(claim.headers)), text(claim.docs), text(claim.simulator), text(listed(claim.runs()))});
   }
   table.notes.push_back(
@@ -169,7 +191,8 @@ Table claims_table(const Ledger& ledger, const Registry& registry) {
       "that are rejected, of all. seen: the least relative deviation that the best row would have shown in 99 runs of "
       "100. --page and JSON quote the claims and have every row; docs/claims.md has the rules.");
   for (std::string& note : legend(ledger, registry)) table.notes.push_back(std::move(note));
-  if (ledger.family.size() > 0) table.notes.push_back(family_text(ledger));
+  table.notes.push_back(family_text(ledger));
+  if (!mutants.empty()) table.notes.push_back(mutants_text(mutants));
   for (std::string& note : reasons(ledger)) table.notes.push_back(std::move(note));
   for (std::string& note : ledger.rejections()) table.notes.push_back(std::move(note));
   return table;
@@ -228,7 +251,10 @@ Table rows_table(const Ledger& ledger) {
                           {"reason"}}};
   for (std::size_t i = 0; i < ledger.rows.size(); ++i) {
     const Row& row = ledger.rows[i];
-    const JudgedRow& judged = ledger.family.rows[i];
+    const std::vector<const Family*> families = ledger.families_of(i);
+    const JudgedRow judged = families.empty() ? JudgedRow{} : families.front()->rows.at(i);
+    const bool rejected = std::any_of(families.begin(), families.end(),
+                                      [i](const Family* family) { return family->rows.at(i).rejected; });
     std::vector<std::string> claims;
     for (std::size_t j = 0; j < ledger.claims.size(); ++j) {
       const Decision& decision = ledger.decisions[j];
@@ -237,14 +263,28 @@ Table rows_table(const Ledger& ledger) {
       });
       if (is_of_it) claims.push_back(ledger.claims[j].id);
     }
-    const bool is_simulated = row.kind != RowKind::exact && row.unjudged.empty() && row.values > 0;
+    const bool is_simulated =
+        row.kind != RowKind::exact && row.unjudged.empty() && row.values > 0 && !families.empty();
     const bool is_computed = row.is_computed();
     table.add_row({row.command, row.table, row.name, kind_text(row.kind), text(listed(claims)), finite(row.theory),
                    is_computed ? finite(row.simulation) : Cell(), text(row.relation),
                    is_computed ? Cell() : finite(row.simulation), is_computed ? Cell() : finite(row.standard_error),
                    row.tolerance, row.values, is_simulated ? Cell(judged.z) : Cell(),
                    is_simulated ? Cell(judged.p_value) : Cell(), is_simulated ? finite(judged.resolution) : Cell(),
-                   std::string(judged.rejected ? "yes" : "no"), text(row.unjudged)});
+                   std::string(rejected ? "yes" : "no"), text(row.unjudged)});
+  }
+  return table;
+}
+
+Table mutants_table(const Ledger& ledger, const std::vector<Mutant>& mutants) {
+  Table table{.title = "Rows reversed, one at a time",
+              .columns = {{"claim"}, {"role"}, {"says"}, {"reversal"}, {"before"}, {"after"}, {"changed"}}};
+  for (const Mutant& one : mutants) {
+    const Claim& claim = ledger.claims[one.claim];
+    const RowGroup& group = claim.groups[one.group];
+    table.add_row({claim.id, word_of(group.role), group.says, one.reversal,
+                   word_of(ledger.decisions[one.claim].outcome), word_of(one.outcome),
+                   std::string(one.changed ? "yes" : "no")});
   }
   return table;
 }
@@ -288,7 +328,7 @@ Verdict verdict_of(const Ledger& ledger) {
                                       [](const Decision& decision) { return decision.is_incomplete; });
   if (incomplete || !something_tried) verdict.agrees = std::nullopt;
   if (!ledger.rejections().empty()) verdict.agrees = false;
-  verdict.details = nlohmann::ordered_json{{"family", ledger.family.size()}, {"bound", ledger.family.bound}};
+  verdict.details = nlohmann::ordered_json{{"ledger", ledger_number}, {"claim_error", claim_error}};
   for (const auto& [outcome, word] : outcome_words) verdict.details[word] = ledger.count(outcome);
   const std::string state = verdict.agrees == true    ? "Our own results hold"
                             : verdict.agrees == false ? "A RESULT OF OURS IS REJECTED"

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Linear regression in context: the Bayes ridge, exact errors of attention, optimal temperatures.
+/// Linear regression in context: the posterior mean, exact errors of attention, optimal temperatures.
 
 #include "incontext/regression/any_law_error.hpp"
 #include "incontext/regression/attention.hpp"
-#include "incontext/regression/bayes_ridge.hpp"
-#include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/centered_ridge.hpp"
+#include "incontext/regression/centered_ridge_risk.hpp"
 #include "incontext/regression/error_gradient.hpp"
 #include "incontext/regression/generalization_error.hpp"
 #include "incontext/regression/input_rows.hpp"
@@ -17,6 +17,7 @@
 #include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/regression/moment_ratio.hpp"
 #include "incontext/regression/optimal_temperature.hpp"
+#include "incontext/regression/posterior.hpp"
 #include "incontext/regression/pretrained_attention.hpp"
 #include "incontext/regression/regressable.hpp"
 #include "incontext/regression/softmax_domain.hpp"

@@ -85,7 +85,7 @@ class Map(_Parametrized):
         if isinstance(other, str) or other is None:
             beside = other
         else:
-            beside = last(numpy.broadcast_to(other, given.shape))
+            beside = last(_beside(other, given))
         found = self._apply(operation, last(given), beside, visibility, None if out is None else last(out), *masks)
         result: NDArray[Any] = numpy.moveaxis(found, -1, axis) if out is None else out
         return result
@@ -174,7 +174,7 @@ class MatrixNormSoftmax(Map):
         refused = ~(seen < numpy.inf).all(-1) | (~shown & (not zero_masked_rows))
         for row in seen[refused][:1]:
             SSMax()(row, finite_masks=False)  # raises what C++ says of the row
-        beside = numpy.broadcast_to(numpy.asarray(given if other is None else other, "float64"), given.shape)
+        beside = _beside(numpy.asarray(given if other is None else other, "float64"), given)
         if other is not None:
             beside = numpy.where(numpy.isfinite(seen), beside, 0.0)
         function = getattr(_core.scoring, "_matrix_normsoftmax_" + operation)
@@ -194,6 +194,15 @@ class MatrixNormSoftmax(Map):
 
     def jacobian(self, scores: Any, *, finite_masks: bool = True) -> Any:
         raise TypeError("MatrixNormSoftmax has no Jacobian of one row: use jvp or vjp")
+
+
+def _beside(other: Any, scores: Any) -> Any:
+    """A direction or a cotangent with the shape of the scores."""
+    try:
+        return numpy.broadcast_to(other, scores.shape)
+    except ValueError:
+        raise ValueError("incontext::scoring::Map: the array beside the scores does not broadcast to them (value = "
+                         f"{numpy.shape(other)}; needs {scores.shape})") from None
 
 
 def _visibility_of(visibility: Any) -> Visibility:

@@ -178,8 +178,16 @@ class _Sampled:
 
         `trainer.run(steps)` trains and returns a StepRecord per step; `trainer.parameters` is where it arrived.
         """
-        found: Trainer = self._core.trainer(options, start)
+        found: Trainer = self._core.trainer(self, options, start)
         return found
+
+
+def _resumed(source: Any, options: TrainerOptions, parameters: Any, *state: Any) -> Trainer:
+    """A trainer that was pickled: what it was made of, and where it stood."""
+    is_sampled = isinstance(source, _Sampled)
+    trainer = source.trainer(options, parameters) if is_sampled else Trainer(parameters, source, options)
+    trainer._resume(parameters, *state)
+    return trainer
 
 
 class ContextTraining(_Sampled):

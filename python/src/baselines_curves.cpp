@@ -53,7 +53,7 @@ void bind_layers(Room& room) {
         "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "layers"_a, room.docs(name));
     m.def(
         name,
-        [of](const std::vector<I>& examples, I dimension, D noise, D prior, I count) {
+        [of](const Counts& examples, I dimension, D noise, D prior, I count) {
           return each_of(examples, [&](I l) { return of(Spectrum(l, dimension), Task{noise, prior}, count); });
         },
         "examples"_a, "dimension"_a, "noise_variance"_a, "task_variance"_a, "layers"_a);
@@ -87,7 +87,7 @@ void bind_pools(Room& room) {
       "law"_a.sig("incontext.baselines.PoolLaw.normal") = 0, room.docs("drawn_pool"));
   m.def(
       "mean_pool_errors",
-      [](I dimension, I tasks, const std::vector<I>& lengths, D noise_variance, D task_variance, I pools,
+      [](I dimension, I tasks, const Counts& lengths, D noise_variance, D task_variance, I pools,
          std::uint64_t seed, baselines::PoolLaw law) {
         const auto count = static_cast<Eigen::Index>(lengths.size());
         Eigen::VectorXd seen(count), seen_error(count), fresh(count), fresh_error(count);
@@ -126,9 +126,9 @@ void bind_reference_curves(Room& room) {
   bind_pools(room);
   room.module().def(
       "reference_curves",
-      [](I dimension, const std::vector<I>& lengths, D noise, D prior, D input, const std::vector<I>& layers,
-         const std::vector<I>& looped, bool query_noise, bool per_dimension, const std::vector<I>& pretraining_tasks,
-         const std::vector<I>& sgd_tasks, I pools, std::uint64_t pool_seed) {
+      [](I dimension, const Counts& lengths, D noise, D prior, D input, const Counts& layers,
+         const Counts& looped, bool query_noise, bool per_dimension, const Counts& pretraining_tasks,
+         const Counts& sgd_tasks, I pools, std::uint64_t pool_seed) {
         const nb::gil_scoped_release released;
         const Settings settings{dimension,
                                 noise,
@@ -149,8 +149,8 @@ void bind_reference_curves(Room& room) {
         return curves;
       },
       "dimension"_a, "lengths"_a, "noise_variance"_a, "task_variance"_a, "input_variance"_a = 1.0,
-      "layers"_a = std::vector<I>(), "looped"_a = std::vector<I>(), "query_noise"_a = true, "per_dimension"_a = false,
-      "pretraining_tasks"_a = std::vector<I>(), "sgd_tasks"_a = std::vector<I>(), "pools"_a = 100, "pool_seed"_a = 1,
+      "layers"_a = Counts(), "looped"_a = Counts(), "query_noise"_a = true, "per_dimension"_a = false,
+      "pretraining_tasks"_a = Counts(), "sgd_tasks"_a = Counts(), "pools"_a = 100, "pool_seed"_a = 1,
       room.docs("reference_curves"));
 }
 

@@ -16,6 +16,7 @@
 
 #include "core.hpp"
 #include "interrupts.hpp"
+#include "lengths.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
 
@@ -184,14 +185,14 @@ void bind_heads(nb::module_& m) {
       .def(
           "detail",
           [](const Calibration& self, I layer, I head, std::optional<D> gap, I trained_length,
-             const std::vector<I>& factors) {
+             const Counts& factors) {
             return self.detail(layer, head, {gap, trained_length, factors});
           },
           "layer"_a, "head"_a, "gap"_a.none(), "trained_length"_a, "factors"_a)
       .def(
           "advice",
           [](const Calibration& self, I layer, I head, std::optional<D> gap, I trained_length,
-             const std::vector<I>& factors) {
+             const Counts& factors) {
             return self.advice(layer, head, {gap, trained_length, factors});
           },
           "layer"_a, "head"_a, "gap"_a.none(), "trained_length"_a, "factors"_a)
@@ -201,13 +202,13 @@ void bind_heads(nb::module_& m) {
 void bind_rules(nb::module_& m, Room& room) {
   m.def(
       "temperature_rules",
-      [](calibration::Held held, const calibration::HeadScores<D>& scores, const std::vector<I>& lengths) {
+      [](calibration::Held held, const calibration::HeadScores<D>& scores, const Counts& lengths) {
         return calibration::temperature_rules(held, scores, lengths);
       },
       "held"_a, "scores"_a, "lengths"_a, room.docs("temperature_rules"));
   m.def(
       "nearest_ssmax",
-      [](const std::vector<I>& lengths, const std::vector<D>& inverse_temperatures) {
+      [](const Counts& lengths, const std::vector<D>& inverse_temperatures) {
         const auto map = calibration::nearest_ssmax(lengths, inverse_temperatures);
         return python_class("scoring.SSMax")(map.scale, map.bias);
       },

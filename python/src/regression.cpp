@@ -12,7 +12,7 @@
 
 namespace incontext::python {
 
-void bind_bayes_ridge(Room& room);
+void bind_ridge(Room& room);
 void bind_regression_maps(Room& room);
 
 namespace {
@@ -94,7 +94,7 @@ void bind_errors(Room& room) {
     m.def(name, of, "task"_a, "context_length"_a, room.docs(name));
     m.def(
         name,
-        [of](const Task& task, const std::vector<I>& lengths) {
+        [of](const Task& task, const Counts& lengths) {
           return each_of(lengths, [&](I length) { return of(task, length); });
         },
         "task"_a, "context_length"_a);
@@ -202,7 +202,7 @@ void bind_regression(nb::module_& core) {
   bind_tasks(room);
   bind_errors(room);
   bind_parabola(room);
-  bind_bayes_ridge(room);
+  bind_ridge(room);
   bind_regression_maps(room);
 }
 

@@ -147,8 +147,8 @@ ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores,
   if (!given.is_none()) require_result(given, z);
   const nb::module_ numpy = nb::module_::import_("numpy");
   const nb::object o = other.is_none() ? z
-                                       : nb::object(numpy.attr("broadcast_to")(
-                                             aligned(numpy.attr("asarray")(other, z.attr("dtype"))), z.attr("shape")));
+                                       : nb::object(nb::module_::import_("incontext.scoring").attr("_beside")(
+                                             aligned(numpy.attr("asarray")(other, z.attr("dtype"))), z));
   nb::list lead;
   for (const nb::handle size : z.attr("shape")) lead.append(size);
   if (lead.size() > 0) lead[lead.size() - 1] = 1;
@@ -161,6 +161,7 @@ ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores,
   const double unseen = operation == Operation::log_weights ? -std::numeric_limits<double>::infinity() : 0;
   const auto apply_as = [&]<class T>(T nothing) {
     const maps::AnyMap<T> own = any_map<T>(parameters->prototype());
+    if (parameters->empty()) validate(own);  // also where no row reaches it
     masks.counts_keys = counts_keys(own);
     for_each_row<T>(row_function<T>(own, parameters, operation, parameter), z, o, out, masks, nothing);
   };

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "incontext/sampled_training/context_training.hpp"
 #include "incontext/sampled_training/needle_training.hpp"
 #include "incontext/simulate/classification/classification_types.hpp"
+#include "lengths.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
 #include "sampled_training.hpp"
@@ -59,7 +61,7 @@ void bind_factories(nb::module_& m) {
       "device"_a, "threads"_a, "What incontext.training.ContextTraining is made of.");
   m.def(
       "_needle_training",
-      [](const std::vector<I>& lengths, training::NeedleRule rule, simulate::ScoreLaw law, D needle_mean,
+      [](const Counts& lengths, training::NeedleRule rule, simulate::ScoreLaw law, D needle_mean,
          D needle_stddev, I batch, std::uint64_t seed, const nb::object& device, int threads) {
         const training::NeedleTraining training(
             lengths, rule, {seed, law, needle_mean, needle_stddev, batch, device_of(device), threads});
@@ -107,11 +109,13 @@ void bind_sampled_training(Room& room) {
           "parameters"_a)
       .def(
           "trainer",
-          [](const Sampled& self, const training::TrainerOptions& options, const std::optional<DenseVector>& start) {
-            return WithLoss<training::Trainer>{
-                training::Trainer(start ? plain(*start) : self.initial, self.gradient, options, self.decays)};
+          [](const Sampled& self, const nb::object& source, const training::TrainerOptions& options,
+             const std::optional<DenseVector>& start) {
+            return WithSource<training::Trainer>{
+                training::Trainer(start ? plain(*start) : self.initial, self.gradient, options, self.decays),
+                std::make_shared<nb::object>(source)};
           },
-          "options"_a, "start"_a.none());
+          "source"_a, "options"_a, "start"_a.none());
   bind_factories(m);
   bind_sampled_regression(room);
   bind_transformers(room);

@@ -11,7 +11,7 @@
 #include "incontext/regression/error_gradient.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/simulate/baselines/baseline_errors.hpp"
-#include "incontext/simulate/regression/bayes_ridge_risk.hpp"
+#include "incontext/simulate/regression/ridge_risk.hpp"
 #include "incontext/simulate/regression/reduced_softmax_error.hpp"
 #include "incontext/simulate/regression/regression_error.hpp"
 #include "incontext/simulate/regression/regression_error_on_rows.hpp"
@@ -196,23 +196,31 @@ void bind_simulate_regression(Room& room) {
   nb::module_& m = room.module();
   bind_simulations_of_maps<OneMap>(room);
   bind_simulations_of_maps<SeveralMaps>(room);
-  m.def(
-      "bayes_ridge_risk",
-      [](const Task& task, std::int64_t length, const nb::kwargs& options) {
-        return run_simulation(options,
-                              [&](const simulate::Options& o) { return simulate::bayes_ridge_risk(task, length, o); });
-      },
-      "task"_a, "context_length"_a, "options"_a, with_options(room.docs("bayes_ridge_risk")));
-  m.def(
-      "bayes_ridge_risk_on_rows",
-      [](const DenseMatrix& rows, const DenseMatrix& task_covariance, double noise_variance, std::int64_t length,
-         const nb::kwargs& options) {
-        return run_simulation(options, [&](const simulate::Options& o) {
-          return simulate::bayes_ridge_risk_on_rows(rows, task_covariance, noise_variance, length, o);
-        });
-      },
-      "rows"_a, "task_covariance"_a, "noise_variance"_a, "context_length"_a, "options"_a,
-      with_options(room.docs("bayes_ridge_risk_on_rows")));
+  const auto bind_ridge = [&](const char* name, auto simulate_risk) {
+    m.def(
+        name,
+        [simulate_risk](const Task& task, std::int64_t length, const nb::kwargs& options) {
+          return run_simulation(options,
+                                [&](const simulate::Options& o) { return simulate_risk(task, length, o); });
+        },
+        "task"_a, "context_length"_a, "options"_a, with_options(room.docs(name)));
+  };
+  bind_ridge("posterior_risk", &simulate::posterior_risk);
+  bind_ridge("centered_ridge_risk", &simulate::centered_ridge_risk);
+  const auto bind_ridge_on_rows = [&](const char* name, auto simulate_risk) {
+    m.def(
+        name,
+        [simulate_risk](const DenseMatrix& rows, const DenseMatrix& task_covariance, double noise_variance,
+                        std::int64_t length, const nb::kwargs& options) {
+          return run_simulation(options, [&](const simulate::Options& o) {
+            return simulate_risk(rows, task_covariance, noise_variance, length, o);
+          });
+        },
+        "rows"_a, "task_covariance"_a, "noise_variance"_a, "context_length"_a, "options"_a,
+        with_options(room.docs(name)));
+  };
+  bind_ridge_on_rows("posterior_risk_on_rows", &simulate::posterior_risk_on_rows);
+  bind_ridge_on_rows("centered_ridge_risk_on_rows", &simulate::centered_ridge_risk_on_rows);
   m.def(
       "baseline_errors",
       [](const simulate::BaselineSetting& setting, const nb::kwargs& options) {

@@ -18,18 +18,19 @@ inline Numbers array(std::span<const double> numbers) {
   return Eigen::Map<const Numbers>(numbers.data(), static_cast<Eigen::Index>(numbers.size()));
 }
 
-/// A trainer or a flow with its loss in Python, which the garbage collector must see: the loss may hold the trainer.
+/// A trainer or a flow with what it was made of in Python, its loss or its training. The garbage collector must see it:
+/// a loss may hold the trainer.
 template <class Base>
-struct WithLoss : Base {
-  std::shared_ptr<nb::object> own_loss = std::make_shared<nb::object>();
+struct WithSource : Base {
+  std::shared_ptr<nb::object> source = std::make_shared<nb::object>();
 
   static int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
-    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<WithLoss>(self)->own_loss->ptr());
+    if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<WithSource>(self)->source->ptr());
     return 0;
   }
   static int clear(PyObject* self) {
-    nb::inst_ptr<WithLoss>(self)->own_loss->reset();
+    nb::inst_ptr<WithSource>(self)->source->reset();
     return 0;
   }
   static inline PyType_Slot slots[] = {

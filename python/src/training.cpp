@@ -66,8 +66,8 @@ std::vector<training::StepRecord> train_to(training::Trainer& trainer, std::int6
 }
 
 void bind_flow(nb::module_& m, Room& room) {
-  using Flow = WithLoss<training::GradientFlow>;
-  using Trainer = WithLoss<training::Trainer>;
+  using Flow = WithSource<training::GradientFlow>;
+  using Trainer = WithSource<training::Trainer>;
   nb::class_<Flow> flow(m, "GradientFlow", nb::type_slots(Flow::slots), room.docs("GradientFlow"));
   describe(flow);
   flow.def(
@@ -102,11 +102,19 @@ void bind_flow(nb::module_& m, Room& room) {
           "step", [](Trainer& trainer) { return train_to(trainer, trainer.steps() + 1, nb::none()).front(); },
           "One step, and what it did.")
       .def("__reduce__",
-           [](const Trainer&) -> nb::tuple {
-             throw nb::type_error(
-                 "incontext.training.Trainer: a trainer holds its loss, which may be any function, and "
-                 "cannot be pickled; save() keeps its state");
+           [](const Trainer& trainer) {
+             const training::TrainingState& state = trainer.state();
+             return nb::make_tuple(python_class("training._resumed"), *trainer.source, trainer.options(),
+                                   array(state.parameters), array(state.adam.first), array(state.adam.second),
+                                   state.adam.steps, state.first_loss);
            })
+      .def(
+          "_resume",
+          [](Trainer& trainer, const DenseVector& parameters, const DenseVector& first, const DenseVector& second,
+             std::int64_t steps, double first_loss) {
+            trainer.resume({plain(parameters), {plain(first), plain(second), steps}, first_loss});
+          },
+          "parameters"_a, "first"_a, "second"_a, "steps"_a, "first_loss"_a)
       .def(
           "save",
           [](const Trainer& trainer, const std::string& path, const std::string& settings) {

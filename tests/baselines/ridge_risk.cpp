@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/centered_ridge_risk.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 #include "support/relative.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("ridge regression on drawn contexts has this error, and not one 5% lar
 TEST_CASE("the limit for large d and l is off by 5.8% at l = d = 20, and by a quarter of it at 80") {
   const auto off = [](std::int64_t d) {
     const double prior = 5.0 / static_cast<double>(d);
-    const auto limit = regression::bayes_risk_isotropic_limit<double>(
+    const auto limit = regression::centered_ridge_risk_isotropic_limit<double>(
         {.dimension = d, .input_variance = 1.5, .task_variance = prior, .noise_variance = 0.1}, d);
     // the context is centered, which takes one example
     const WishartSpectrum<double> spectrum(d - 1, d);

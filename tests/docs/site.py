@@ -30,7 +30,7 @@ FIRST = {
     "SSMax": "docs/theory/scoring.html#ssmax",
     "entmax gradient": "docs/theory/scoring.html#entmax",
     "kernel gradient descent": "docs/theory/classification.html#steps-the-step-of-kernel-gradient-descent",
-    "Bayes risk": "docs/theory/regression.html#bayes-risk",
+    "Bayes risk": "docs/theory/regression.html#centered-ridge-risk",
     "moment ratio": "docs/theory/regression.html#moment-ratio",
     "inverse participation ratio": "docs/theory/classification.html#inverse-participation-ratio",
     "fading": "docs/glossary.html#",
@@ -44,7 +44,7 @@ FIVE_OF_PYTHON = {"needle_weight": "python/laws.html#needle_weight", "needle wei
                   "calibrate": "python/calibration.html#calibrate", "SSMax": "python/scoring.html#SSMax",
                   "Calibration.advice": "python/calibration.html#Calibration.advice", "incontext.torch": "python/torch.html"}
 # Where a name is written as one is, it is first.
-NAMES = {"bayes_ridge": ROOM + "#", "laws::needle_weight": "reference/group__laws.html#",
+NAMES = {"centered_ridge": ROOM + "#", "laws::needle_weight": "reference/group__laws.html#",
          "laws.needle_weight": "python/laws.html#needle_weight"}
 
 

@@ -34,26 +34,38 @@ Groups with(Groups groups, const Seen& one) {
 
 }  // namespace
 
-TEST_CASE("every verdict has its rows") {
+TEST_CASE("every verdict has its rows, and its word says where it was tried") {
   CHECK(outcome_of(good) == Outcome::confirmed);
-  CHECK(outcome_of(good, Scale::paper, true) == Outcome::confirmed);
-  CHECK(outcome_of(good, Scale::small) == Outcome::seen_in_small);
-  const Groups part_of_it = with(good, seen(Role::paper, State::rejected, "short rows"));
-  CHECK(outcome_of(part_of_it) == Outcome::in_a_regime);
-  CHECK(outcome_of(part_of_it, Scale::small) == Outcome::not_reproduced);
-  const Groups only_in_a_regime{seen(Role::paper, State::rejected), seen(Role::paper, State::holds, "long rows"),
-                                seen(Role::control, State::rejected)};
-  CHECK(outcome_of(only_in_a_regime) == Outcome::in_a_regime);
-  CHECK(outcome_of(only_in_a_regime, Scale::small) == Outcome::in_a_regime);
-  CHECK(rule(Scale::paper, false, only_in_a_regime).reason ==
-        part("holds: \"So it is\" (long rows); does not hold: \"So it is\""));
-  const Groups two_sentences = with(good, seen(Role::paper, State::rejected));
-  CHECK(outcome_of(two_sentences) == Outcome::contradicted);
-  CHECK(outcome_of(two_sentences, Scale::paper, true) == Outcome::undecided);
-  CHECK(outcome_of(two_sentences, Scale::small) == Outcome::not_reproduced);
+  CHECK(outcome_of(good, Scale::paper, true) == Outcome::confirmed_in_ours);
+  CHECK(outcome_of(good, Scale::trained) == Outcome::seen_trained);
+  CHECK(outcome_of(good, Scale::untrained, true) == Outcome::seen_untrained);
+  CHECK(outcome_of(good, Scale::built) == Outcome::seen_built);
+  const Groups wrong = with(good, seen(Role::paper, State::rejected));
+  CHECK(outcome_of(wrong) == Outcome::contradicted);
+  CHECK(outcome_of(wrong, Scale::paper, true) == Outcome::contradicted_in_ours);
+  CHECK(outcome_of(wrong, Scale::trained) == Outcome::not_reproduced);
   CHECK(outcome_of({seen(Role::identity, State::holds)}) == Outcome::by_definition);
-  CHECK(outcome_of(with(good, seen(Role::paper, State::undecided))) == Outcome::undecided);
-  CHECK(outcome_of(with(good, seen(Role::paper, State::undecided)), Scale::small) == Outcome::undecided);
+  for (const Scale scale : {Scale::paper, Scale::trained}) {
+    CHECK(outcome_of(with(good, seen(Role::paper, State::undecided)), scale) == Outcome::undecided);
+  }
+}
+
+TEST_CASE("a sentence holds in a regime if each rejected row has its own, and the same holds in another") {
+  const Seen rejected = seen(Role::paper, State::rejected, "short rows"), held = seen(Role::paper, State::holds, "long rows");
+  const Groups in_a_regime{rejected, held, seen(Role::control, State::rejected)};
+  for (const Scale scale : {Scale::paper, Scale::trained}) {
+    CHECK(outcome_of(in_a_regime, scale) == Outcome::in_a_regime);
+  }
+  CHECK(rule(Scale::paper, false, in_a_regime).reason ==
+        part("holds: \"So it is\" (long rows); does not hold: \"So it is\" (short rows)"));
+  Seen other = held;
+  other.says = "Another thing.";  // holds elsewhere, and is no excuse
+  CHECK(outcome_of({rejected, other, seen(Role::control, State::rejected)}) == Outcome::contradicted);
+  CHECK(outcome_of({rejected, seen(Role::paper, State::holds), seen(Role::control, State::rejected)}) ==
+        Outcome::contradicted);  // where it holds is not said
+  CHECK(outcome_of({seen(Role::paper, State::rejected), held, seen(Role::control, State::rejected)}) ==
+        Outcome::contradicted);  // where it does not, neither
+  CHECK(outcome_of(with(in_a_regime, seen(Role::paper, State::rejected))) == Outcome::contradicted);
 }
 
 TEST_CASE("what the rows of a claim do not need to do, and what they must not") {
@@ -61,18 +73,22 @@ TEST_CASE("what the rows of a claim do not need to do, and what they must not") 
     CHECK(outcome_of(with(good, seen(role, State::holds))) == Outcome::confirmed);
     CHECK(outcome_of(with(good, seen(role, State::undecided))) == Outcome::confirmed);
     CHECK(outcome_of(with(good, seen(role, State::rejected))) == Outcome::undecided);
+    CHECK(outcome_of({seen(Role::identity, State::holds), seen(role, State::rejected)}) == Outcome::undecided);
   }
-  CHECK(outcome_of(with(good, seen(Role::control, State::undecided))) == Outcome::confirmed);
-  CHECK(outcome_of(with(good, seen(Role::control, State::holds))) == Outcome::undecided);
+  for (const State state : {State::undecided, State::holds}) {
+    for (const Scale scale : {Scale::paper, Scale::built}) {
+      CHECK(outcome_of(with(good, seen(Role::control, state)), scale) == Outcome::undecided);
+    }
+  }
   CHECK(outcome_of({seen(Role::paper, State::holds)}) == Outcome::undecided);
-  CHECK(outcome_of({seen(Role::paper, State::holds)}, Scale::small) == Outcome::seen_in_small);
+  CHECK(outcome_of({seen(Role::paper, State::holds)}, Scale::trained) == Outcome::seen_trained);
 }
 
 TEST_CASE("a rejection by simulation needs two seeds, an exact one none") {
   Groups groups{seen(Role::paper, State::rejected), seen(Role::control, State::rejected)};
   groups[0].exact = false;
   CHECK(outcome_of(groups) == Outcome::undecided);  // the other seed was not run
-  CHECK(outcome_of(groups, Scale::small) == Outcome::not_reproduced);
+  CHECK(outcome_of(groups, Scale::trained) == Outcome::not_reproduced);
   groups[0].again = State::holds;
   CHECK(outcome_of(groups) == Outcome::undecided);
   groups[0].again = State::rejected;
@@ -100,12 +116,17 @@ TEST_CASE("no verdict outlives a mutation of what it rests on, for every claim o
     for (const RowGroup& group : claim.groups) {
       const bool is_paper = group.role == Role::paper;
       groups.push_back(seen(group.role, group.role == Role::control ? State::rejected : State::holds, group.regime));
+      groups.back().says = group.says;
       of_paper += is_paper ? 1 : 0;
     }
     if (of_paper == 0) continue;
     const bool ours = !claim.ours.empty();
     const Outcome before = outcome_of(groups, claim.scale, ours);
-    CHECK(before == (claim.scale == Scale::small ? Outcome::seen_in_small : Outcome::confirmed));
+    CHECK(before == (claim.scale == Scale::trained     ? Outcome::seen_trained
+                     : claim.scale == Scale::untrained ? Outcome::seen_untrained
+                     : claim.scale == Scale::built     ? Outcome::seen_built
+                     : ours                            ? Outcome::confirmed_in_ours
+                                                       : Outcome::confirmed));
     for (std::size_t i = 0; i < groups.size(); ++i) {
       CAPTURE(i);
       Groups mutant = groups;
@@ -122,10 +143,12 @@ TEST_CASE("no verdict outlives a mutation of what it rests on, for every claim o
           mutant.erase(mutant.begin() + static_cast<std::ptrdiff_t>(i));  // dropped
           CHECK(outcome_of(mutant, claim.scale, ours) != before);
         }
-      } else if (groups[i].role == Role::control && claim.scale == Scale::paper) {
+      } else if (groups[i].role == Role::control) {
         mutant[i].state = State::holds;
         CHECK(outcome_of(mutant, claim.scale, ours) != before);
-      } else if (groups[i].role != Role::control) {
+        mutant[i].state = State::undecided;
+        CHECK(outcome_of(mutant, claim.scale, ours) != before);
+      } else {
         mutant[i].state = State::rejected;
         CHECK(outcome_of(mutant, claim.scale, ours) != before);
       }
@@ -176,6 +199,10 @@ TEST_CASE("a claims file is read, and what is wrong in it is named with its line
         part("'role' is none of paper, exact, control, identity, addition"));
   CHECK(refusal(head + rows + "question = \"above\"\n") == part("need 'than', or 'than_rows' or 'than_column'"));
   CHECK(refusal(head + rows + "question = \"rises\"\n") == part("needs 'along'"));
+  CHECK(refusal(head + rows + "thresholds = [1]\n") == part("'thresholds' need 'than'"));
+  CHECK(refusal(head + rows + "resolution = 0\n") == part("needs a 'resolution' above 0"));
+  CHECK(refusal(head + "scale = \"small\"\n" + rows) == part("'scale' is none of paper, trained, untrained, built"));
+  CHECK(refusal(head + rows + "[[claim.reply]]\nauthor = \"A\"\ndate = \"2027-01-31\"\n") == part("has no 'text'"));
   CHECK(refusal(head + rows + "question = \"steady\"\n") == part("steady needs a 'factor' above 1"));
   CHECK(refusal(head + rows + "where = { n = [1] }\n") == part("'n' is neither text nor number"));
   CHECK(refusal(head + "not_tried = \"later\"\n" + rows) ==

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <vector>
 
-#include <incontext/regression/bayes_risk.hpp>
+#include <incontext/regression/centered_ridge_risk.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/pretrained_attention.hpp>
 #include <incontext/regression/softmax_error.hpp>
@@ -35,7 +35,7 @@ std::vector<double> numbers() {
   const auto layer = regression::pretrained_attention(task, 200);
   const auto error = regression::generalization_error(layer, task, 200);
   return {layer.key_query(3, 90), error.optimal_temperature(), error(1.0),
-          regression::bayes_risk_deterministic_equivalent(task, 200).risk,
+          regression::centered_ridge_risk_equivalent(task, 200).risk,
           regression::softmax_error(layer, task, 200, incontext::scoring::Softmax<double>{2}).value};
 }
 

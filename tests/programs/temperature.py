@@ -1,4 +1,4 @@
-"""incontext temperature: the Bayes ridge and the rate at which attention comes near it, and controls that every figure
+"""incontext temperature: the ridge (11), the posterior mean and the rate at which attention comes near it, and controls that every figure
 rejects."""
 from program import DIABETES, case, near, report
 
@@ -7,19 +7,40 @@ def rejected_controls(found):
     return sum(row["outcome"] == "rejected" for row in found["tables"][-1]["rows"])
 
 
-@case("the Bayes ridge on drawn labels has its posterior's risk, and attention comes near it at the paper's rate")
+@case("ridge and posterior mean on drawn labels have their risk, and attention comes near them at the paper's rate")
 def _():
     found = report("temperature --figure 2a --context-lengths 20,100")
     assert len(found["tables"]) == 3
     rows = found["tables"][1]["rows"]
-    assert [row["verdict"] for row in rows] == 6 * ["agrees"]
-    close, closer, limit = rows[4]["theory"], rows[5]["theory"], rows[5]["limit"]
+    assert [row["verdict"] for row in rows] == 8 * ["agrees"]
+    close, closer, limit = rows[6]["theory"], rows[7]["theory"], rows[7]["limit"]
     assert near(limit, 23, 1e-9)  # d (tr R + s2) + tr R, d = 20, R = I / d, s2 = 0.1
     assert abs(closer - limit) < 0.11 * abs(close - limit)
     assert rejected_controls(found) == 6
     assert found["verdict"]["controls_that_passed"] == 0
     # neither applies under a shift
     assert len(report("temperature --figure 2a --context-lengths 20,100 --input-scale 2")["tables"]) == 1
+
+
+@case("the posterior mean is the floor of every table, and the ridge (11) and the answer 0 are named as what they are")
+def _():
+    lines = ("--figure 2a --context-lengths 12,30", "--figure 3b --context-length 12", "--figure 7 --context-length 12",
+             "--figure mean-shift --context-length 12", "--input-scale 2 --context-length 12")
+    tables = [table for line in lines for table in report(f"temperature {line} --dimension 10 --trials 4096")["tables"]
+              if any(one["name"] == "predictor" for one in table["columns"])]
+    for table in tables:
+        floor = None
+        for row in reversed(table["rows"]):
+            error = row["theory"] if row["simulation"] is None else row["simulation"]
+            if row["predictor"] == "posterior mean":
+                floor = error
+            elif row["predictor"] == "ridge (11)":
+                assert row["verdict"] != "DISAGREES" and error > floor
+            elif floor is not None and row["predictor"].startswith("attention"):
+                assert error > floor
+        assert floor is not None
+    judged = [row for row in tables[0]["rows"] if row["predictor"] in ("ridge (11)", "posterior mean")]
+    assert len(judged) == 4 and all(row["verdict"] == "agrees" for row in judged)
 
 
 @case("optimal temperatures and rows of data have controls that are rejected")

@@ -346,7 +346,7 @@ def dense():
     inputs = random.normal(size=(300, 96))
     return [layer.key_query.sum(), ic.regression.generalization_error(layer, task, 200)(1.0),
             ic.regression.linear_attention_error(layer, task, 200)(1.0),
-            ic.regression.bayes_risk_deterministic_equivalent(task, 200).risk,
+            ic.regression.centered_ridge_risk_equivalent(task, 200).risk,
             ic.regression.softmax_error(layer, task, 200, scoring.Softmax(2.0)).value,
             ic.regression.least_squares_task(inputs, inputs @ numpy.ones(96)).residual_variance,
             ic.regression.softmax_error(layer, task, numpy.arange(200, 204), scoring.Softmax(2.0)).value.sum()]

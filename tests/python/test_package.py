@@ -201,7 +201,7 @@ def test_every_function_has_a_signature(room):
                 parameters = inspect.signature(function).parameters.values()
                 is_open = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
                 assert not is_open or function.__qualname__ in (
-                    "two_level_weights", "bayes_ridge_risk", "PartitionFunctionSimulation.at"), function
+                    "two_level_weights", "centered_ridge_risk", "PartitionFunctionSimulation.at"), function
                 assert not hasattr(function, "__nb_signature__"), function
 
 
@@ -308,8 +308,8 @@ def test_types_are_checked_by_mypy(tmp_path):
         "import incontext as ic\n"
         "ic.laws.Quadrature(0.5, 1e-9).agree(3).no_such_name\n"
         "task = ic.regression.LinearTask.isotropic(dimension=3)\n"
-        "ic.simulate.bayes_ridge_risk(task, 40, trails=100)\n"
-        "ic.simulate.bayes_ridge_risk(task, 40, seed='one')\n"
+        "ic.simulate.centered_ridge_risk(task, 40, trails=100)\n"
+        "ic.simulate.centered_ridge_risk(task, 40, seed='one')\n"
     )
     package = pathlib.Path(incontext.__file__).parent
     check = [sys.executable, "-m", "mypy", "--strict"]
@@ -319,7 +319,7 @@ def test_types_are_checked_by_mypy(tmp_path):
                          capture_output=True, text=True, cwd=tmp_path)
     assert own.returncode == 0, own.stdout
     refused = subprocess.run([*check, str(wrong)], capture_output=True, text=True, cwd=tmp_path).stdout
-    for message in ('has no attribute "no_such_name"', 'Unexpected keyword argument "trails"', '"seed" to "bayes_ridge_risk"'):
+    for message in ('has no attribute "no_such_name"', 'Unexpected keyword argument "trails"', '"seed" to "centered_ridge_risk"'):
         assert message in refused, refused
     assert (package / "py.typed").exists()
     assert (package / "_core" / "laws.pyi").exists()

@@ -56,7 +56,7 @@ def test_the_same_seed_gives_the_bits_of_cpp(general_model):
     assert of(run.estimates) == bits("softmax-float")
     run = ic.simulate.regression_error(attention, task, 11, maps, estimator=ic.simulate.Estimator.conditional, **options)
     assert of(run.estimates) == bits("conditional-float")
-    assert of(ic.simulate.bayes_ridge_risk(task, 5, **options).estimates) == bits("ridge-double")
+    assert of(ic.simulate.centered_ridge_risk(task, 5, **options).estimates) == bits("ridge-double")
     baselines = ic.simulate.BaselineSetting(3, 7, ic.baselines.TaskVariances(0.3, 0.5), [[0.25, 0.75]], [0.6, 0.0])
     assert of(ic.simulate.baseline_errors(baselines, **options).estimates) == bits("baseline-errors-double")
     linear = ic.simulate.at_temperatures([0.75, 1.5], ic.scoring.LinearAttention())
@@ -91,8 +91,8 @@ def test_the_second_simulation_of_a_program_has_a_stream_of_its_own():
     maps = ic.simulate.at_temperatures(temperatures, ic.scoring.ApproximateSoftmax())
     first = ic.simulate.regression_error(layer, task, 100, maps, seed=5, trials=4096)
     assert [one.mean for one in first.estimates] == [row["simulation"] for row in rows[:-1]]
-    second = ic.simulate.bayes_ridge_risk(task, 100, seed=(5 + 0x9E3779B97F4A7C15) % 2**64, trials=4096 // 32)
-    same_stream = ic.simulate.bayes_ridge_risk(task, 100, seed=5, trials=4096 // 32)
+    second = ic.simulate.centered_ridge_risk(task, 100, seed=(5 + 0x9E3779B97F4A7C15) % 2**64, trials=4096 // 32)
+    same_stream = ic.simulate.centered_ridge_risk(task, 100, seed=5, trials=4096 // 32)
     assert second.estimates[0].mean == rows[-1]["simulation"] != same_stream.estimates[0].mean
 
 
@@ -105,7 +105,7 @@ runs = [s.score_rows(s.normal_scores(100, 2.0), [1.0, 2.0], dtype=dtype, **some)
 runs += [s.regression_error(attention, task, 20, [map], **some)
          for map in (ic.scoring.Softmax(), ic.scoring.ApproximateSoftmax(), ic.scoring.LinearAttention())]
 runs += [s.reduced_softmax_error(attention, task, 20, [map], **some) for map in (ic.scoring.SSA(), ic.scoring.SSMax())]
-runs += [s.bayes_ridge_risk(task, 20, **some), s.partition_function(sphere, [2.0], **some).run,
+runs += [s.centered_ridge_risk(task, 20, **some), s.partition_function(sphere, [2.0], **some).run,
          s.classification(sphere, [s.Classifier("kernel", 2.0, 5.0)], **some).run,
          s.gradient_norms(s.GradientRow(32, 4), [1.0], **some).run]
 numbers = numpy.random.default_rng(1).normal(size=(6, 150, 40))
@@ -174,11 +174,11 @@ def test_one_map_gives_one_estimate_and_theory_agrees():
 def test_options_are_checked():
     task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
     with pytest.raises(ValueError, match="trials is too small .*or a relative_error above 0"):
-        ic.simulate.bayes_ridge_risk(task, 5)
+        ic.simulate.centered_ridge_risk(task, 5)
     with pytest.raises(TypeError, match="no such option: trial"):
-        ic.simulate.bayes_ridge_risk(task, 5, trial=10)
+        ic.simulate.centered_ridge_risk(task, 5, trial=10)
     with pytest.raises(ValueError, match="mainframe"):
-        ic.simulate.bayes_ridge_risk(task, 5, trials=10, device="mainframe")
+        ic.simulate.centered_ridge_risk(task, 5, trials=10, device="mainframe")
     with pytest.raises(TypeError, match="of one type"):
         attention = ic.regression.pretrained_attention(task, 5)
         ic.simulate.regression_error(attention, task, 5, [ic.scoring.Softmax(), ic.scoring.ApproximateSoftmax()], trials=9)
@@ -198,15 +198,15 @@ WRONG_OPTIONS = {
 def test_an_option_of_the_wrong_type_is_named_with_its_value(name, value):
     task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
     with pytest.raises((TypeError, ValueError)) as refusal:
-        ic.simulate.bayes_ridge_risk(task, 5, **({"trials": 10} | {name: value}))
+        ic.simulate.centered_ridge_risk(task, 5, **({"trials": 10} | {name: value}))
     assert str(refusal.value).startswith(f"incontext::simulate::Options: {name} is ")
     assert f"(value = {value!r}; needs " in str(refusal.value)
 
 
 def test_a_float_without_a_fraction_is_an_integer():
     task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
-    run = ic.simulate.bayes_ridge_risk(task, 5, trials=numpy.float64(1e3), seed=2.0, threads=1.0)
-    assert of(run.estimates) == of(ic.simulate.bayes_ridge_risk(task, 5, trials=1000, seed=2).estimates)
+    run = ic.simulate.centered_ridge_risk(task, 5, trials=numpy.float64(1e3), seed=2.0, threads=1.0)
+    assert of(run.estimates) == of(ic.simulate.centered_ridge_risk(task, 5, trials=1000, seed=2).estimates)
 
 
 def test_maps_of_the_wrong_type_are_named():
@@ -229,7 +229,7 @@ def test_maps_of_the_wrong_type_are_named():
 
 
 def test_help_lists_the_options():
-    for function in (ic.simulate.regression_error, ic.simulate.bayes_ridge_risk, ic.simulate.classification_search):
+    for function in (ic.simulate.regression_error, ic.simulate.centered_ridge_risk, ic.simulate.classification_search):
         for text in ("seed = 1", "trials = 0", "relative_error = 0", "threads = 0", "progress = None", "device = "):
             assert text in function.__doc__, function.__name__
 
@@ -237,18 +237,18 @@ def test_help_lists_the_options():
 def test_progress_is_told():
     task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
     told = []
-    ic.simulate.bayes_ridge_risk(task, 5, trials=4096, progress=lambda done, planned, seconds: told.append((done, planned)))
+    ic.simulate.centered_ridge_risk(task, 5, trials=4096, progress=lambda done, planned, seconds: told.append((done, planned)))
     assert told[0] == (0, 4096) and told[-1] == (4096, 4096)
     with pytest.raises(ZeroDivisionError):
-        ic.simulate.bayes_ridge_risk(task, 5, trials=4096, progress=lambda *_: 1 / 0)
+        ic.simulate.centered_ridge_risk(task, 5, trials=4096, progress=lambda *_: 1 / 0)
     with pytest.raises(TypeError, match="progress is"):
-        ic.simulate.bayes_ridge_risk(task, 5, trials=4096, progress=3)
+        ic.simulate.centered_ridge_risk(task, 5, trials=4096, progress=3)
 
 
 def test_progress_by_tqdm(capsys):
     pytest.importorskip("tqdm")
     task = ic.regression.LinearTask.isotropic(dimension=5, noise_variance=0.1)
-    ic.simulate.bayes_ridge_risk(task, 5, trials=4096, progress=True)
+    ic.simulate.centered_ridge_risk(task, 5, trials=4096, progress=True)
     assert "4.10k/4.10k" in capsys.readouterr().err
 
 

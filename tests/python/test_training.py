@@ -125,8 +125,26 @@ def test_a_pickled_training_has_the_same_batches(kind):
         assert repr(again) == repr(one)
         assert (again.initial == one.initial).all()
         assert (again.gradient(one.initial, 3).gradient == one.gradient(one.initial, 3).gradient).all()
-    with pytest.raises(TypeError, match="save\\(\\) keeps its state"):
-        pickle.dumps(one.trainer())
+    trainer = one.trainer(adam(5))
+    trainer.run(2)
+    for again in (pickle.loads(pickle.dumps(trainer)), copy.deepcopy(trainer)):
+        again.run(2)
+        assert again.steps == 4 and trainer.steps == 2
+        assert [record.loss for record in copy.copy(trainer).run(2)] == [record.loss for record in one.trainer(adam(5)).run(4)][2:]
+        assert (again.parameters != trainer.parameters).any()
+
+
+def parabola(at):
+    return float(at @ at), 2 * at
+
+
+def test_a_trainer_of_a_loss_of_ones_own_pickles_with_it():
+    trainer = training.Trainer([1.0, 2.0], parabola, adam(5))
+    trainer.run(3)
+    again = pickle.loads(pickle.dumps(trainer))
+    assert [record.loss for record in again.run(4)] == [record.loss for record in trainer.run(4)]
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+        pickle.dumps(training.Trainer([1.0], lambda at: (float(at @ at), 2 * at), adam(5)))
 
 
 def test_bad_input_is_refused():

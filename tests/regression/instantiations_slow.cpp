@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "incontext/regression/any_law_error.hpp"
-#include "incontext/regression/bayes_ridge.hpp"
-#include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/centered_ridge.hpp"
+#include "incontext/regression/centered_ridge_risk.hpp"
 #include "incontext/regression/generalization_error.hpp"
 #include "incontext/regression/least_squares_task.hpp"
 #include "incontext/regression/linear_attention_error.hpp"
@@ -46,11 +46,11 @@ auto every_function() {
                     &optimal_temperature_isotropic<T>,
                     &pretrained_attention<T>,
                     &pretrained_attention_from_data<T>,
-                    &bayes_ridge<T>,
-                    static_cast<T (*)(const RidgePosterior<T>&, const LinearTask<T>&)>(&bayes_ridge_risk<T>),
-                    static_cast<T (*)(const Matrix<T>&, const LinearTask<T>&)>(&bayes_ridge_risk<T>),
-                    &bayes_risk_isotropic_limit<T>,
-                    &bayes_risk_deterministic_equivalent<T>,
+                    &centered_ridge<T>,
+                    static_cast<T (*)(const RidgePosterior<T>&, const LinearTask<T>&)>(&centered_ridge_risk<T>),
+                    static_cast<T (*)(const Matrix<T>&, const LinearTask<T>&)>(&centered_ridge_risk<T>),
+                    &centered_ridge_risk_isotropic_limit<T>,
+                    &centered_ridge_risk_equivalent<T>,
                     &require_regressable<T>,
                     &least_squares_task<T>,
                     &moment_ratio<T>,
@@ -77,6 +77,6 @@ TEMPLATE_TEST_CASE("every closed form answers in every built-in real type", "", 
   const TestType best = generalization_error(as<TestType>(attention), as<TestType>(task), 9).optimal_temperature();
   CHECK(std::abs(static_cast<double>(best) - expected) <=
         100.0 * static_cast<double>(std::numeric_limits<float>::epsilon()) * expected);
-  CHECK(bayes_risk_deterministic_equivalent(as<TestType>(task), 9).risk > TestType(0.375));
-  CHECK(bayes_ridge_risk<TestType>(as<TestType>(cases.matrix(9, 3)), as<TestType>(task)) > TestType(0.375));
+  CHECK(centered_ridge_risk_equivalent(as<TestType>(task), 9).risk > TestType(0.375));
+  CHECK(centered_ridge_risk<TestType>(as<TestType>(cases.matrix(9, 3)), as<TestType>(task)) > TestType(0.375));
 }

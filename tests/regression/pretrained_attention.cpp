@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/centered_ridge_risk.hpp"
 #include "incontext/regression/generalization_error.hpp"
 #include "regression/literal_attention.hpp"
 #include "regression/regression_cases.hpp"
@@ -55,7 +55,7 @@ TEST_CASE("in long contexts attention exceeds the noise by more than the Bayes r
     const double expected = (5 + mean) * (signal + 0.5) + labels;
     CHECK(std::abs(excess(error(1.0)) / expected - 1) < 1e-5);
     CHECK(std::abs(excess(error.minimum()) / expected - 1) < 1e-5);
-    CHECK(std::abs(excess(bayes_risk_deterministic_equivalent(task, l).risk) / (5 * 0.5) - 1) < 1e-3);
+    CHECK(std::abs(excess(centered_ridge_risk_equivalent(task, l).risk) / (5 * 0.5) - 1) < 1e-3);
     // Power: the covariance of C w without its part along w; the sampling error of C forgotten altogether.
     CHECK_FALSE(std::abs(excess(error(1.0)) / (expected - labels) - 1) < 0.05);
     CHECK_FALSE(std::abs(excess(error(1.0)) / ((5 + mean) * 0.5) - 1) < 0.05);
@@ -72,7 +72,7 @@ TEST_CASE("Corollary 4.6: without a shift the pretrained error at temperature 1 
   double before = 0.0;
   for (const std::int64_t l : {1000, 100'000, 10'000'000}) {
     const auto error = generalization_error(pretrained_attention(task, l), task, l, {.offset = Offset::removed});
-    const double bayes = bayes_risk_deterministic_equivalent(task, l).risk;
+    const double bayes = centered_ridge_risk_equivalent(task, l).risk;
     const double distance = error(1.0) - bayes;
     CHECK(distance > 0.0);
     CHECK(distance * static_cast<double>(l) < 1000.0);
@@ -84,7 +84,7 @@ TEST_CASE("Corollary 4.6: without a shift the pretrained error at temperature 1 
   const auto shifted = task.with_input_covariance_scaled(2.0);
   const auto error =
       generalization_error(pretrained_attention(task, 10'000'000), shifted, 10'000'000, {.offset = Offset::removed});
-  CHECK(error(1.0) > 1.5 * bayes_risk_deterministic_equivalent(shifted, 10'000'000).risk);
+  CHECK(error(1.0) > 1.5 * centered_ridge_risk_equivalent(shifted, 10'000'000).risk);
   // The optimal temperature undoes the shift.
   CHECK(std::abs(error.optimal_temperature() - 2.0) < 1e-3);
 }

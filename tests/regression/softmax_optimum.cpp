@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/centered_ridge_risk.hpp"
 #include "incontext/scoring/ssmax.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
@@ -125,7 +125,7 @@ TEST_CASE("true softmax wants another temperature than approximate softmax, and 
   CHECK(std::abs(far.parameter - 1) < 1e-3);
   // and neither does better than Bayes
   IsotropicTask<double> wide{.dimension = 20, .input_variance = 1.0, .task_variance = 0.05, .noise_variance = 0.1};
-  const double bayes = bayes_risk_isotropic_limit(wide, 101);
+  const double bayes = centered_ridge_risk_isotropic_limit(wide, 101);
   CHECK(softmax_optimal_temperature_isotropic(unit_attention, wide, 100).error > bayes);
 }
 

@@ -22,7 +22,7 @@
 #include "incontext/simulate/classification/partition_function.hpp"
 #include "incontext/simulate/engine/run.hpp"
 #include "incontext/simulate/gradients/gradient_norms.hpp"
-#include "incontext/simulate/regression/bayes_ridge_risk.hpp"
+#include "incontext/simulate/regression/ridge_risk.hpp"
 #include "incontext/simulate/regression/reduced_softmax_error.hpp"
 #include "incontext/simulate/regression/regression_error.hpp"
 #include "incontext/simulate/regression/regression_error_on_rows.hpp"
@@ -156,13 +156,13 @@ inline std::vector<std::string> bits(simulate::Device device, int threads, std::
       lines, "rows-float",
       simulate::regression_error_on_rows<float>(
           attention, rows, {task.task_mean(), regression::Matrix<double>::Zero(3, 3), 0.25}, 7, approximate, options));
-  append_bits(lines, "ridge-double", simulate::bayes_ridge_risk(task, 5, options));
+  append_bits(lines, "ridge-double", simulate::centered_ridge_risk(task, 5, options));
   append_bits(lines, "ridge-rows-double",
-              simulate::bayes_ridge_risk_on_rows(rows, task.task_covariance(), 0.25, 6, options));
+              simulate::centered_ridge_risk_on_rows(rows, task.task_covariance(), 0.25, 6, options));
   const auto wide = wide_model();
   append_bits(lines, "wide-double",
               simulate::regression_error<double>(wide.second, wide.first, 30, approximate, options));
-  append_bits(lines, "wide-ridge-double", simulate::bayes_ridge_risk(wide.first, 30, options));
+  append_bits(lines, "wide-ridge-double", simulate::centered_ridge_risk(wide.first, 30, options));
   const auto centered = task.with_input_mean(regression::Vector<double>::Zero(3));
   regression::Attention<double> labels_alone = attention;
   labels_alone.input_value.setZero();

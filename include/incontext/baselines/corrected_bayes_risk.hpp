@@ -26,7 +26,7 @@ struct CorrectedBayesRisk {
 namespace detail {
 
 /// q >= 0 with q (1 + sum_i 1 / (D_i + q)) = n for D_i = noise / e_i: noise over the effective ridge of
-/// regression::bayes_risk_deterministic_equivalent, which takes covariances and a centered context.
+/// regression::centered_ridge_risk_equivalent, which takes covariances and a centered context.
 template <Real T>
 T stieltjes_root(const Eigen::Matrix<T, Eigen::Dynamic, 1>& ridges, std::int64_t examples) {
   const T n = math::from_count<T>(examples);
@@ -56,7 +56,7 @@ T stieltjes_root(const Eigen::Matrix<T, Eigen::Dynamic, 1>& ridges, std::int64_t
 ///
 ///     const auto floor = baselines::corrected_bayes_risk<double>(eigenvalues, 0.1, 40);
 ///
-/// Source    the limit: docs/theory/regression.md#bayes-risk; the correction: Bai and Silverstein 2004, the mean of
+/// Source    the limit: docs/theory/regression.md#centered-ridge-risk; the correction: Bai and Silverstein 2004, the mean of
 ///           linear spectral statistics, differentiated: docs/theory/baselines.md#any-covariance.
 /// Shapes    (eigenvalues of W^{1/2} Sigma W^{1/2}: d, examples) -> three scalars
 /// Units     eigenvalues and noise_variance: label units squared.

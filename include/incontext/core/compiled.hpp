@@ -7,7 +7,7 @@
 ///
 /// The last lines of a header name what the library holds of it, in its unit, which is the header's path with _ for /:
 ///
-///   INCONTEXT_COMPILED(regression_bayes_risk, bayes_risk_isotropic_limit<double>);
+///   INCONTEXT_COMPILED(regression_centered_ridge_risk, centered_ridge_risk_isotropic_limit<double>);
 ///
 /// That line is nothing with `incontext::incontext`, which is headers alone. Whoever links `incontext::compiled` has
 /// INCONTEXT_WITH_COMPILED, and the line is an explicit instantiation declaration: the compiler takes the function from

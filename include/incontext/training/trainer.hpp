@@ -101,6 +101,7 @@ class Trainer {
   [[nodiscard]] std::int64_t steps() const { return state_.adam.steps; }
   [[nodiscard]] const std::vector<double>& parameters() const { return state_.parameters; }
   [[nodiscard]] const TrainingState& state() const { return state_; }
+  [[nodiscard]] const TrainerOptions& options() const { return options_; }
 
   /// Goes on from a state, which must be one of this model.
   void resume(TrainingState state) {

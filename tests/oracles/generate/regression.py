@@ -167,7 +167,7 @@ def second_order(inputs):
     }
 
 
-def bayes_ridge(inputs):
+def centered_ridge(inputs):
     x, y = matrix(inputs["X"]), column(inputs["y"])
     ones = mp.ones(x.rows, 1)
     x -= ones * (ones.T * x) / x.rows
@@ -287,9 +287,9 @@ GENERATORS = {
     "linear_attention": linear_attention,
     "pretrained": pretrained,
     "moment_ratio": moment_ratio,
-    "bayes_ridge": bayes_ridge,
-    "bayes_risk_isotropic_limit": bayes_risk_limit,
-    "bayes_risk_deterministic_equivalent": bayes_risk_equivalent,
+    "centered_ridge": centered_ridge,
+    "centered_ridge_risk_isotropic_limit": bayes_risk_limit,
+    "centered_ridge_risk_equivalent": bayes_risk_equivalent,
     "softmax_second_order": second_order,
     "row_moments": row_moments,
     "softmax_error_isotropic_exact": isotropic_error,

@@ -61,20 +61,20 @@ inline void register_regression(Registry& registry) {
     const auto moments = moment_ratio(detail::read_attention(in), detail::read_task(in));
     return {{"second_moment", moments.second_moment}, {"first_moment", moments.first_moment}, {"ratio", moments.ratio}};
   };
-  registry["bayes_ridge"] = [](const Fields& in) -> Json {
-    const auto posterior = bayes_ridge<double>(in.matrix("X"), in.vector("y"), in.vector("mean_w"), in.matrix("cov_w"),
+  registry["centered_ridge"] = [](const Fields& in) -> Json {
+    const auto posterior = centered_ridge<double>(in.matrix("X"), in.vector("y"), in.vector("mean_w"), in.matrix("cov_w"),
                                                in.number("noise_variance"));
     return {{"mean", to_json(posterior.mean)}, {"covariance", to_json(posterior.covariance)}};
   };
-  registry["bayes_risk_isotropic_limit"] = [](const Fields& in) -> Json {
+  registry["centered_ridge_risk_isotropic_limit"] = [](const Fields& in) -> Json {
     const IsotropicTask<double> task{.dimension = in.count("dimension"),
                                      .input_variance = in.number("a"),
                                      .task_variance = in.number("b"),
                                      .noise_variance = in.number("noise_variance")};
-    return {{"risk", bayes_risk_isotropic_limit(task, in.count("context_length"))}};
+    return {{"risk", centered_ridge_risk_isotropic_limit(task, in.count("context_length"))}};
   };
-  registry["bayes_risk_deterministic_equivalent"] = [](const Fields& in) -> Json {
-    const auto equivalent = bayes_risk_deterministic_equivalent(detail::read_task(in), in.count("context_length"));
+  registry["centered_ridge_risk_equivalent"] = [](const Fields& in) -> Json {
+    const auto equivalent = centered_ridge_risk_equivalent(detail::read_task(in), in.count("context_length"));
     return {{"effective_ridge", equivalent.effective_ridge}, {"risk", equivalent.risk}};
   };
   registry["approximate_softmax_any_law"] = [](const Fields& in) {

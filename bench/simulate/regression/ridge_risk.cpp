@@ -1,4 +1,4 @@
-#include "incontext/simulate/regression/bayes_ridge_risk.hpp"
+#include "incontext/simulate/regression/ridge_risk.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "bench/support/answer.hpp"
 #include "bench/support/workload.hpp"
-#include "incontext/regression/bayes_ridge.hpp"
+#include "incontext/regression/centered_ridge.hpp"
 #include "incontext/simulate/engine/device.hpp"
 #include "incontext/statistics/estimate.hpp"
 #include "incontext/statistics/moments.hpp"
@@ -23,29 +23,29 @@ statistics::Estimate risk_by_definition(const regression::LinearTask<double>& ta
   for (int i = 0; i < 256; ++i) {
     regression::Matrix<double> inputs(context_length, task.dimension());
     for (double& entry : inputs.reshaped()) entry = normal(engine);
-    const double risk = regression::bayes_ridge_risk(inputs, task);
+    const double risk = regression::centered_ridge_risk(inputs, task);
     moments = statistics::merge(moments, statistics::moments_of(&risk, 1));
   }
   return statistics::Estimate(moments);
 }
 
-void bayes_ridge_risk(benchmark::State& state) {
+void centered_ridge_risk(benchmark::State& state) {
   const auto workload = bench::make_workload(state.range(0));
   simulate::Options options;
   options.trials = state.range(1);
   options.device = simulate::device_named(bench::settings().device);
-  const auto run = simulate::bayes_ridge_risk(workload.task, workload.context_length, options);
+  const auto run = simulate::centered_ridge_risk(workload.task, workload.context_length, options);
   const statistics::Estimate definition = risk_by_definition(workload.task, workload.context_length);
   statistics::Estimate both = run.estimates.front();
   both.standard_error = std::hypot(both.standard_error, definition.standard_error);
   if (!bench::agrees(state, definition.mean, both)) return;
   for (auto _ : state) {
     ++options.seed;
-    benchmark::DoNotOptimize(simulate::bayes_ridge_risk(workload.task, workload.context_length, options));
+    benchmark::DoNotOptimize(simulate::centered_ridge_risk(workload.task, workload.context_length, options));
   }
   state.SetItemsProcessed(state.iterations() * options.trials);
 }
 
 }  // namespace
 
-BENCHMARK(bayes_ridge_risk)->ArgNames({"d", "trials"})->Args({5, 8192})->Args({20, 2048})->UseRealTime();
+BENCHMARK(centered_ridge_risk)->ArgNames({"d", "trials"})->Args({5, 8192})->Args({20, 2048})->UseRealTime();

@@ -10,7 +10,7 @@
 #include "lengths.hpp"
 #include "records.hpp"
 
-/// What a layer of regression is compared with, the Bayes ridge, and what is found from data: moment ratios and tasks.
+/// What a layer of regression is compared with, posterior mean and ridge, and what is found from data: moment ratios and tasks.
 namespace incontext::python {
 
 namespace {
@@ -23,37 +23,48 @@ using Attention = regression::Attention<D>;
 
 }  // namespace
 
-void bind_bayes_ridge(Room& room) {
+void bind_ridge(Room& room) {
   nb::module_& m = room.module();
   m.def(
-      "bayes_ridge",
+      "posterior",
       [](const DenseMatrix& inputs, const DenseVector& labels, const DenseVector& task_mean,
          const DenseMatrix& task_covariance, D noise_variance) {
-        return regression::bayes_ridge<D>(inputs, labels, task_mean, task_covariance, noise_variance);
+        return regression::posterior<D>(inputs, labels, task_mean, task_covariance, noise_variance);
       },
-      "inputs"_a, "labels"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a, room.docs("bayes_ridge"));
+      "inputs"_a, "labels"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a, room.docs("posterior"));
   m.def(
-      "bayes_ridge_risk",
+      "posterior_risk",
+      [](const DenseMatrix& inputs, const Task& task) { return regression::posterior_risk<D>(inputs, task); },
+      "inputs"_a, "task"_a, room.docs("posterior_risk"));
+  m.def(
+      "centered_ridge",
+      [](const DenseMatrix& inputs, const DenseVector& labels, const DenseVector& task_mean,
+         const DenseMatrix& task_covariance, D noise_variance) {
+        return regression::centered_ridge<D>(inputs, labels, task_mean, task_covariance, noise_variance);
+      },
+      "inputs"_a, "labels"_a, "task_mean"_a, "task_covariance"_a, "noise_variance"_a, room.docs("centered_ridge"));
+  m.def(
+      "centered_ridge_risk",
       [](const regression::RidgePosterior<D>& posterior, const Task& task) {
-        return regression::bayes_ridge_risk(posterior, task);
+        return regression::centered_ridge_risk(posterior, task);
       },
-      "posterior"_a, "task"_a, room.docs("bayes_ridge_risk"));
+      "posterior"_a, "task"_a, room.docs("centered_ridge_risk"));
   m.def(
-      "bayes_ridge_risk",
-      [](const DenseMatrix& inputs, const Task& task) { return regression::bayes_ridge_risk<D>(inputs, task); },
+      "centered_ridge_risk",
+      [](const DenseMatrix& inputs, const Task& task) { return regression::centered_ridge_risk<D>(inputs, task); },
       "inputs"_a, "task"_a);
   m.def(
-      "bayes_risk_deterministic_equivalent",
+      "centered_ridge_risk_equivalent",
       [](const Task& task, const Axis& length) {
-        return at_lengths(length, [&](I l) { return regression::bayes_risk_deterministic_equivalent(task, l); });
+        return at_lengths(length, [&](I l) { return regression::centered_ridge_risk_equivalent(task, l); });
       },
-      "task"_a, "context_length"_a, room.docs("bayes_risk_deterministic_equivalent"));
+      "task"_a, "context_length"_a, room.docs("centered_ridge_risk_equivalent"));
   const auto task = record("task", "regression.IsotropicTask"), length = number("context_length");
   const auto attention = record("attention", "regression.IsotropicAttention");
   using IsoTask = regression::IsotropicTask<D>;
   using IsoAttention = regression::IsotropicAttention<D>;
-  room.form("bayes_risk_isotropic_limit",
-            [](const IsoTask& t, I l) { return regression::bayes_risk_isotropic_limit(t, l); }, {task, length});
+  room.form("centered_ridge_risk_isotropic_limit",
+            [](const IsoTask& t, I l) { return regression::centered_ridge_risk_isotropic_limit(t, l); }, {task, length});
   room.form(
       "optimal_temperature_isotropic",
       [](const IsoAttention& a, const IsoTask& t, I l) { return regression::optimal_temperature_isotropic(a, t, l); },

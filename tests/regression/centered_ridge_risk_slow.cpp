@@ -1,4 +1,4 @@
-#include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/centered_ridge_risk.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,13 +23,13 @@ TEMPLATE_TEST_CASE("the Bayes risks in float and long double are those in double
       const IsotropicTask<T> law_t{
           .dimension = d, .input_variance = T(0.75), .task_variance = T(1.5), .noise_variance = T(noise)};
       for (const std::int64_t l : {2, 4, 9, 10, 1000}) {
-        const auto expected = bayes_risk_deterministic_equivalent(task, l);
-        const auto value = bayes_risk_deterministic_equivalent(as<T>(task), l);
+        const auto expected = centered_ridge_risk_equivalent(task, l);
+        const auto value = centered_ridge_risk_equivalent(as<T>(task), l);
         CHECK(std::abs(static_cast<double>(value.risk) - expected.risk) <= 120.0 * eps * expected.risk);
         CHECK(std::abs(static_cast<double>(value.mean_excess) - expected.mean_excess) <=
               240.0 * eps * expected.mean_excess);
-        const double limit = bayes_risk_isotropic_limit(law, l);
-        CHECK(std::abs(static_cast<double>(bayes_risk_isotropic_limit(law_t, l)) - limit) <= 20.0 * eps * limit);
+        const double limit = centered_ridge_risk_isotropic_limit(law, l);
+        CHECK(std::abs(static_cast<double>(centered_ridge_risk_isotropic_limit(law_t, l)) - limit) <= 20.0 * eps * limit);
       }
     }
   }

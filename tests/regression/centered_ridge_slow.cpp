@@ -1,4 +1,4 @@
-#include "incontext/regression/bayes_ridge.hpp"
+#include "incontext/regression/centered_ridge.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,8 +21,8 @@ TEMPLATE_TEST_CASE("the posterior in float and long double is that in double", "
     const Vector<double> mean = cases.vector(d);
     const Matrix<double> covariance = cases.covariance(d);
     for (const double noise : {0.0, 0x1p-30, 0x1p-10, 0.25, 64.0}) {
-      const auto expected = bayes_ridge(inputs, labels, mean, covariance, noise);
-      const auto value = bayes_ridge(as<T>(inputs), as<T>(labels), as<T>(mean), as<T>(covariance), T(noise));
+      const auto expected = centered_ridge(inputs, labels, mean, covariance, noise);
+      const auto value = centered_ridge(as<T>(inputs), as<T>(labels), as<T>(mean), as<T>(covariance), T(noise));
       CHECK((value.mean.template cast<double>() - expected.mean).norm() <= 80.0 * eps * expected.mean.norm());
       CHECK((value.covariance.template cast<double>() - expected.covariance).norm() <= 16.0 * eps * covariance.norm());
     }

@@ -1,6 +1,6 @@
-// The Bayes risks in double against 50 digits; float and long double against double in bayes_risk_slow.cpp.
+// The Bayes risks in double against 50 digits; float and long double against double in centered_ridge_risk_slow.cpp.
 
-#include "incontext/regression/bayes_risk.hpp"
+#include "incontext/regression/centered_ridge_risk.hpp"
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ TEST_CASE("the isotropic limit rounds as stated, on both sides of d = n") {
           const IsotropicTask<T> task{
               .dimension = d, .input_variance = T(0.75), .task_variance = T(variance), .noise_variance = T(noise)};
           const Real50 exact = printed_limit(d, l, Real50(0.75), Real50(variance), Real50(noise));
-          worst.add(eps_off(bayes_risk_isotropic_limit(task, l), exact, exact), "d ", d, ", l ", l, ", noise ", noise,
+          worst.add(eps_off(centered_ridge_risk_isotropic_limit(task, l), exact, exact), "d ", d, ", l ", l, ", noise ", noise,
                     ", variance ", variance);
         }
       }
@@ -53,8 +53,8 @@ TEST_CASE("the deterministic equivalent rounds as stated") {
     for (const double noise : {0.0, 0x1p-30, 0.25, 64.0}) {
       const auto task = cases.task(d, noise);
       for (const std::int64_t l : {2, 4, 9, 10, 1000}) {
-        const auto exact = bayes_risk_deterministic_equivalent(as<Real50>(task), l);
-        const auto rounded = bayes_risk_deterministic_equivalent(as<T>(task), l);
+        const auto exact = centered_ridge_risk_equivalent(as<Real50>(task), l);
+        const auto rounded = centered_ridge_risk_equivalent(as<T>(task), l);
         worst.add(eps_off(rounded.risk, exact.risk, exact.risk), "d ", d, ", noise ", noise, ", l ", l);
         worst_excess.add(eps_off(rounded.mean_excess, exact.mean_excess, exact.mean_excess), "d ", d, ", noise ", noise,
                          ", l ", l);
@@ -70,7 +70,7 @@ TEST_CASE("the equivalent at 50 digits solves the equation as the derivation sta
   RegressionCases cases(220);
   for (const std::int64_t l : {2, 4, 5, 6, 100}) {
     const auto task = as<Real50>(cases.task(4, 0.25));
-    const auto equivalent = bayes_risk_deterministic_equivalent(task, l);
+    const auto equivalent = centered_ridge_risk_equivalent(task, l);
     const Real50 n = l - 1;
     const Real50 lambda = Real50(0.25) / n;
     const Real50 kappa = equivalent.effective_ridge;

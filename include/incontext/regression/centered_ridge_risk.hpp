@@ -12,28 +12,29 @@
 
 namespace incontext::regression {
 
-/// The Bayes risk of in-context ridge regression in the proportional limit, isotropic task.
+/// The risk of the ridge on the centered context in the proportional limit, isotropic task.
 ///
 /// \f[ r = \sigma^2 + \tfrac{a b}{2}\left(\sqrt{c^2 + 4 d s} - c\right),\quad s = \tfrac{\sigma^2}{a b},\quad
 ///     c = n - d + s,\quad n = l - 1 \f]
 ///
 /// a, b and sigma^2 are the variances of inputs, task and noise. With gamma = d/n and lambda = s/n this is
 /// sigma^2 (1 + gamma m(-lambda)), where m is the Stieltjes transform of the Marchenko-Pastur law, evaluated without
-/// cancellation on either side of c = 0. Centering costs one example, hence n = l - 1.
+/// cancellation on either side of c = 0. Centering costs one example, hence n = l - 1: at l + 1 it is the limit of the
+/// posterior mean at l.
 ///
-/// Source    derived: docs/theory/regression.md#bayes-risk, where c and the root are divided by n.
+/// Source    derived: docs/theory/regression.md#centered-ridge-risk, where c and the root are divided by n.
 /// Shapes    scalars
 /// Units     label units squared.
 /// Domain    dimension >= 1, a > 0, b > 0, noise_variance >= 0, l >= 2.
 /// Limits    no noise: a b max(d - n, 0). l -> infinity: sigma^2. b -> infinity with d < n: sigma^2 / (1 - gamma).
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.
-/// Accuracy  10 eps of the limit (tests/regression/bayes_risk_50digits.cpp). The limit differs from the finite risk by
-///           O(1/d): at d = 20 it is within 1%, near l = d 2.5% below it (tests/regression/bayes_risk.cpp).
+/// Accuracy  10 eps of the limit (tests/regression/centered_ridge_risk_50digits.cpp). The limit differs from the finite
+///           risk by O(1/d): at d = 20 it is within 1%, near l = d 2.5% below it (tests/regression/centered_ridge_risk.cpp).
 template <Real T>
-T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_length) {
+T centered_ridge_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_length) {
   using std::sqrt;
-  require_context_length("bayes_risk_isotropic_limit", context_length);
-  detail::require_isotropic("bayes_risk_isotropic_limit", task);
+  require_context_length("centered_ridge_risk_isotropic_limit", context_length);
+  detail::require_isotropic("centered_ridge_risk_isotropic_limit", task);
   const T d = math::from_count<T>(task.dimension);
   const T signal = task.input_variance * task.task_variance;
   const T s = task.noise_variance / signal;
@@ -43,11 +44,11 @@ T bayes_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_
   return task.noise_variance * (T(1.0) + T(2.0) * d / (c + root));
 }
 
-/// The effective ridge of a task at a context length, and the Bayes risk that follows from it.
+/// The effective ridge of a task at a context length, and the risk that follows from it.
 ///
 /// Units     effective_ridge dimensionless times label units squared (per example); risks in label units squared.
 template <Real T>
-struct BayesRiskEquivalent {
+struct CenteredRidgeRiskEquivalent {
   T effective_ridge;
   T risk;         ///< of a query drawn about the inputs' mean: sigma^2 + tr(Sigma P)
   T mean_excess;  ///< what a mean of the inputs adds: mu_x^T P mu_x, 0 for centered inputs
@@ -74,32 +75,32 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
   const T floor = unexplained * eigenvalues.minCoeff();
   const T low = (noise_variance > floor ? noise_variance : floor) / (T(2.0) * math::from_count<T>(n));
   const T high = T(2.0) * (noise_variance + eigenvalues.sum()) / math::from_count<T>(n);
-  return numerics::root_between<T>("bayes_risk", imbalance, low, high);
+  return numerics::root_between<T>("centered_ridge_risk", imbalance, low, high);
 }
 
 }  // namespace detail
 
-/// The Bayes risk of in-context ridge regression for any covariances, by deterministic equivalent.
+/// The risk of the ridge on the centered context for any covariances, by deterministic equivalent.
 ///
 /// \f[ \kappa = \lambda + \frac{\kappa}{n}\sum_i \frac{e_i}{e_i + \kappa},\quad \lambda = \frac{\sigma^2}{n},\quad
 ///     n = l - 1,\quad r = \sigma^2 + \kappa\sum_i\frac{e_i}{e_i + \kappa} = n\kappa,\quad
 ///     e_i = \text{eigenvalues of } W^{1/2}\Sigma W^{1/2} \f]
 /// \f[ \text{mean\_excess} = \kappa\,\mu_x^T(\Sigma + \kappa W^{-1})^{-1}\mu_x \f]
 ///
-///     const auto bayes = regression::bayes_risk_deterministic_equivalent(task, 40);
+///     const auto ridge = regression::centered_ridge_risk_equivalent(task, 40);
 ///
-/// Source    derived: docs/theory/regression.md#bayes-risk; root by Boost.Math's TOMS 748.
+/// Source    derived: docs/theory/regression.md#centered-ridge-risk; root by Boost.Math's TOMS 748.
 /// Shapes    (task: d, context_length l) -> three scalars
 /// Domain    l >= 2; float, double, long double and Boost.Multiprecision numbers.
 /// Limits    no noise: kappa = 0 for d <= n, else the root of sum e / (e + kappa) = n. Isotropic task:
-///           bayes_risk_isotropic_limit. l -> infinity: sigma^2.
+///           centered_ridge_risk_isotropic_limit. l -> infinity: sigma^2.
 /// Errors    std::invalid_argument for l < 2.
-/// Accuracy  60 eps of the risk, 120 eps of mean_excess for d <= 8 (tests/regression/bayes_risk_50digits.cpp). The
+/// Accuracy  60 eps of the risk, 120 eps of mean_excess for d <= 8 (tests/regression/centered_ridge_risk_50digits.cpp). The
 ///           equivalent differs from the finite risk by O(1/d): at d = 20 it is within 1-2%, near l = d up to 4.5%
-///           below it (tests/regression/bayes_risk.cpp).
+///           below it (tests/regression/centered_ridge_risk.cpp).
 template <Real T>
-BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& task, std::int64_t context_length) {
-  require_context_length("bayes_risk_deterministic_equivalent", context_length);
+CenteredRidgeRiskEquivalent<T> centered_ridge_risk_equivalent(const LinearTask<T>& task, std::int64_t context_length) {
+  require_context_length("centered_ridge_risk_equivalent", context_length);
   const Matrix<T> c = Eigen::LLT<Matrix<T>>(task.task_covariance()).matrixL();
   const Matrix<T> whitened = product<T>(product<T>(c.transpose(), task.input_covariance()), c);
   const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(whitened);
@@ -114,7 +115,7 @@ BayesRiskEquivalent<T> bayes_risk_deterministic_equivalent(const LinearTask<T>& 
       .effective_ridge = kappa, .risk = math::from_count<T>(context_length - 1) * kappa, .mean_excess = mean_excess};
 }
 
-INCONTEXT_COMPILED(regression_bayes_risk, bayes_risk_isotropic_limit<double>);
-INCONTEXT_COMPILED(regression_bayes_risk, bayes_risk_deterministic_equivalent<double>);
+INCONTEXT_COMPILED(regression_centered_ridge_risk, centered_ridge_risk_isotropic_limit<double>);
+INCONTEXT_COMPILED(regression_centered_ridge_risk, centered_ridge_risk_equivalent<double>);
 
 }  // namespace incontext::regression

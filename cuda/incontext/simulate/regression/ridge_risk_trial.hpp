@@ -12,15 +12,18 @@
 
 namespace incontext::simulate {
 
-/// The Gram matrix of a Gaussian context's centered inputs in the coordinates of the prior: (T B)(T B)^T with T = C^T A
-/// and B the Bartlett factor of l - 1 degrees of freedom.
+/// The Gram matrix of a Gaussian context's inputs in the coordinates of the prior: (T B)(T B)^T with T = C^T A and B the
+/// Bartlett factor of l - 1 degrees of freedom for the centered inputs, and what their mean adds where it is kept:
+/// v v^T, v = sqrt(l) C^T (mean input) = sqrt(l) C^T mu + T z.
 ///
 /// Source    derived: docs/theory/regression.md#simulators.
-/// Shapes    transform T: d x d by rows; gram: lower triangle, entry (i, j) in row i d + j.
-/// Random    stream wishart.
+/// Shapes    transform T: d x d by rows; mean C^T mu: d, or null where the context's mean is removed; gram: lower
+///           triangle, entry (i, j) in row i d + j.
+/// Random    streams wishart, and input_mean where the mean is kept.
 /// Runs on   host and device
 struct GaussianGram {
   const double* transform;
+  const double* mean;
   std::int64_t context_length;
 
   INCONTEXT_HD static std::int64_t scratch_rows(int dimension) { return 2 * std::int64_t{dimension} * dimension; }
@@ -46,19 +49,42 @@ struct GaussianGram {
         for (int k = 0; k < columns; ++k) add_product(gram[i * d + j], product[i * d + k], product[j * d + k]);
       }
     }
+    if (mean != nullptr) add_mean(trials, d, gram, factor, product);
+  }
+
+ private:
+  template <int W>
+  INCONTEXT_HD void add_mean(random::Trials<W> trials, int d, LaneArray<double, W> gram, LaneArray<double, W> normals,
+                             LaneArray<double, W> mean_input) const {
+    constexpr int per_block = random::normals_per_block<double>;
+    const random::LaneStream<W> stream(trials, RegressionStream::input_mean);
+    Lanes<double, W> drawn[per_block];
+    for (int k = 0; k < d; ++k) {
+      if (k % per_block == 0) random::normals(stream, static_cast<std::uint32_t>(k / per_block), drawn);
+      normals[k] = drawn[k % per_block];
+    }
+    const double root = std::sqrt(static_cast<double>(context_length));
+    for (int i = 0; i < d; ++i) {
+      mean_input[i] = root * mean[i];
+      for (int k = 0; k < d; ++k) {
+        if (transform[i * d + k] != 0) add_scaled(mean_input[i], transform[i * d + k], normals[k]);
+      }
+      for (int j = 0; j <= i; ++j) add_product(gram[i * d + j], mean_input[i], mean_input[j]);
+    }
   }
 };
 
 /// The Gram matrix of a context whose inputs are rows of a data set, drawn with replacement.
 ///
-/// Source    the definition: the centered sum of outer products.
-/// Shapes    rows: count x d, already centered over the data set and multiplied by C.
+/// Source    the definition: the sum of outer products, centered where the context's mean is removed.
+/// Shapes    rows: count x d, multiplied by C; centered over the data set where the context's mean is removed.
 /// Random    stream rows, one word per token.
 /// Runs on   host and device
 struct RowGram {
   const double* rows;
   std::uint32_t count;
   std::int64_t context_length;
+  bool removes_mean;
 
   INCONTEXT_HD static std::int64_t scratch_rows(int dimension) { return 2 * std::int64_t{dimension}; }
 
@@ -83,6 +109,7 @@ struct RowGram {
         for (int j = 0; j <= i; ++j) add_product(gram[i * d + j], row[i], row[j]);
       }
     }
+    if (!removes_mean) return;
     const double share = 1.0 / static_cast<double>(context_length);
     for (int i = 0; i < d; ++i) {
       for (int j = 0; j <= i; ++j) gram[i * d + j] -= share * sum[i] * sum[j];
@@ -90,17 +117,19 @@ struct RowGram {
   }
 };
 
-/// Each trial draws the inputs of one context and returns the risk of the posterior mean (the Bayes ridge) given them,
-/// by a Cholesky factorization.
+/// Each trial draws the inputs of one context and returns the risk of ridge regression with the true prior given them,
+/// by a Cholesky factorization: with the Gram matrix of all of the context that of the posterior mean, with that of the
+/// centered inputs that of the ridge (11).
 ///
 /// \f[ \sigma^2 + \mathrm{tr}(\Lambda P) = \sigma^2 \bigl(1 + |R^{-1} K|_F^2\bigr),\quad
-///     R R^T = \sigma^2 I + C^T X_c^T X_c C,\ K K^T = C^T \Lambda C \f]
+///     R R^T = \sigma^2 I + C^T X^T X C,\ K K^T = C^T \Lambda C \f]
 ///
-/// Source    arXiv 2511.01292 eqs. (11), (23)-(32), in the coordinates of the prior W = C C^T.
+/// Source    linear regression with a normal prior; arXiv 2511.01292 eqs. (11), (23)-(32), in the coordinates of the
+///           prior W = C C^T.
 /// Shapes    one value per trial; second_moment_factor K: d x d lower, by rows.
 /// Units     label units squared.
 /// Domain    noise_variance > 0.
-/// Accuracy  against regression::bayes_ridge on drawn contexts, tests/simulate/regression/bayes_ridge_risk.cpp.
+/// Accuracy  against regression::posterior and centered_ridge on drawn contexts, tests/simulate/regression/ridge_risk.cpp.
 /// Random    that of Gram.
 /// Runs on   host and device, in double
 template <class Gram>
