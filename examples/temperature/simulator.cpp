@@ -24,9 +24,9 @@ struct Simulator::State {
 namespace {
 
 /// A ridge trial averages labels and query in closed form, and its standard deviation is a hundred times smaller than
-/// that of a squared error. So a thirty-second of the trials is enough for the most accurate number of its table.
+/// that of a squared error. So a sixty-fourth of the trials is enough for the most accurate numbers of its table.
 simulate::Options ridge_options(simulate::Options options) {
-  if (options.trials > 0) options.trials = std::max<std::int64_t>(options.trials / 32, 2);
+  if (options.trials > 0) options.trials = std::max<std::int64_t>(options.trials / 64, 2);
   return options;
 }
 

@@ -291,7 +291,8 @@ References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& p
         excess_of(simulated, task));
   };
   References references;
-  if (task.noise_variance() > 0) {
+  constexpr Eigen::Index largest_dimension = 128;  // a trial takes d^3 operations
+  if (task.noise_variance() > 0 && task.dimension() <= largest_dimension) {
     references.ridge = run.simulator.centered_ridge_risk(task, context_length);
     references.posterior = run.simulator.posterior_risk(task, context_length);
     add_simulated(ridge_name, references.ridge, context_length - 1);
@@ -302,6 +303,10 @@ References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& p
     computed.front() = error;
     add(name, std::move(computed), error - task.noise_variance());
   };
+  for (const auto& [name, freedom] : {std::pair{ridge_name, context_length - 1}, {"posterior mean", context_length}}) {
+    if (task.dimension() <= largest_dimension || !(task.noise_variance() > 0)) continue;
+    if (const auto exact = exact_posterior_risk(task, freedom)) add_computed(name, exact->value);
+  }
   const bool has_no_means = task.input_mean().isZero(0) && task.task_mean().isZero(0);
   if (reading.scoring == ScoringChoice::approximate_softmax && has_no_means) {
     const auto best = regression::trained_attention(task, context_length);

@@ -92,7 +92,7 @@ struct RowGroup {
   double factor = 1;                 ///< above, below: multiplies the other value; steady: the largest ratio
   double tolerance = 0;              ///< equals: half of the last digit that the paper prints
   std::vector<double> thresholds = {};  ///< above and below a number of ours: others, for which the answer is said too
-  /// agrees and equals: the relative deviation that must have been seen for the answer to be yes.
+  /// agrees and equals, of the paper: the relative deviation that must have been seen for the answer to be yes.
   double resolution = 0.05;
 };
 

@@ -171,7 +171,7 @@ Finding find_agreement(const RowGroup& group, const std::vector<Row>& rows, cons
   // One near miss of a group that is rejected is enough: others may be too near.
   finding.state = finding.rejected > 0 ? State::rejected : cannot_tell ? State::undecided : State::holds;
   finding.text = text_of_agreement(finding, rows, first_rejected);
-  if (group.role != Role::control) require_resolution(group, finding);
+  if (group.role == Role::paper) require_resolution(group, finding);
   return finding;
 }
 
@@ -189,6 +189,7 @@ Finding find_order(const RowGroup& group, const std::vector<Row>& rows, const Fa
   Finding finding{
       .state = State::holds, .exact = !answer.alone, .alone = answer.alone, .rows = answer.rows, .text = answer.text};
   finding.missing = answer.missing;
+  if (!finding.missing.empty()) return finding;
   for (const Comparison& comparison : answer.comparisons) {
     double z = 0;
     const int sign = sign_of(comparison, family, z);
@@ -201,7 +202,7 @@ Finding find_order(const RowGroup& group, const std::vector<Row>& rows, const Fa
     if (!no && comparison.needed && sign == 0) finding.state = State::undecided;
   }
   if (finding.rejected > 0) finding.state = State::rejected;
-  if (group.question == Question::equals && group.role != Role::control && *group.than != 0) {
+  if (group.question == Question::equals && group.role == Role::paper && *group.than != 0) {
     for (const Comparison& comparison : answer.comparisons) {
       const double seen = errors_seen(comparison.values, family.size()) * comparison.error / std::abs(*group.than);
       finding.coarsest = std::fmax(finding.coarsest, seen);

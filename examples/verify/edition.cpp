@@ -168,6 +168,25 @@ std::vector<Run> do_runs(const std::vector<Draw>& draws, const VerifyOptions& o,
   return runs;
 }
 
+namespace {
+
+/// Whether a row is asked about by groups of the papers and near misses, and by none of ours.
+bool of_papers_alone(const Ledger& ledger, std::size_t row) {
+  bool is_named = false;
+  for (std::size_t c = 0; c < ledger.claims.size(); ++c) {
+    const std::vector<Finding>& findings = ledger.decisions[c].findings;
+    for (std::size_t g = 0; g < findings.size(); ++g) {
+      if (std::find(findings[g].rows.begin(), findings[g].rows.end(), row) == findings[g].rows.end()) continue;
+      const Role role = ledger.claims[c].groups[g].role;
+      if (role != Role::paper && role != Role::control) return false;
+      is_named = true;
+    }
+  }
+  return is_named;
+}
+
+}  // namespace
+
 Ledger ledger_of(std::vector<Claim> claims, std::vector<Run> runs) {
   Ledger ledger{.claims = std::move(claims), .runs = std::move(runs)};
   for (const Run& run : ledger.runs) {
@@ -187,8 +206,8 @@ Ledger ledger_of(std::vector<Claim> claims, std::vector<Run> runs) {
   std::set<std::size_t> of_no_claim;
   for (std::size_t i = 0; i < ledger.rows.size(); ++i) {
     const RowKind kind = ledger.rows[i].kind;
-    const bool is_ours = kind == RowKind::judged || kind == RowKind::exact;
-    if (is_ours && ledger.families_of(i).empty()) of_no_claim.insert(i);
+    const bool has_theory = kind == RowKind::judged || kind == RowKind::exact;
+    if (has_theory && ledger.families_of(i).empty() && !of_papers_alone(ledger, i)) of_no_claim.insert(i);
   }
   ledger.of_no_claim = judge(ledger.rows, of_no_claim);
   return ledger;

@@ -53,21 +53,19 @@ class Reversed {
     reversed_.push_back(group);
     RowGroup& one = claim_.groups[group];
     const std::vector<std::size_t>& its = before_.findings[group].rows;
-    const bool is_control = one.role == Role::control;
+    if (one.role == Role::control || before_.findings[group].state != State::holds) return make_true(one, its);
     switch (one.question) {
       case Question::agrees:
-        return is_control || before_.findings[group].state == State::rejected ? make_true(its) : move_theory(its);
+        return move_theory(its);
       case Question::equals:
-        if (is_control) one.tolerance = std::numeric_limits<double>::infinity();
-        if (!is_control) *one.than += 0.1 * std::abs(*one.than) + 2 * one.tolerance;
-        return is_control ? "any number will do" : "the number is 10% larger";
+        *one.than += 0.1 * std::abs(*one.than) + 2 * one.tolerance;
+        return "the number is 10% larger";
       case Question::steady:
-        if (is_control) one.factor = std::numeric_limits<double>::max();
-        if (!is_control) move_last(one, its.back());
-        return is_control ? "any factor will do" : "the last value is beyond the factor";
+        move_last(one, its.back());
+        return "the last value is beyond the factor";
       default:
-        one.question = opposite(one.question);
-        return word_of(before_question(group)) + " became " + word_of(one.question);
+        const Question before = std::exchange(one.question, opposite(one.question));
+        return word_of(before) + " became " + word_of(one.question);
     }
   }
 
@@ -84,14 +82,21 @@ class Reversed {
   }
 
  private:
-  Question before_question(std::size_t group) const { return opposite(claim_.groups[group].question); }
-
-  std::string make_true(const std::vector<std::size_t>& its) {
-    for (const std::size_t i : its) {
-      rows_[i].holds = rows_[i].kind != RowKind::control;  // a control says !=
-      rows_[i].theory = rows_[i].simulation;
+  /// Lets a group hold: its theories are what was found, or all that it asks for is more than nothing.
+  std::string make_true(RowGroup& group, const std::vector<std::size_t>& its) {
+    if (group.question == Question::agrees) {
+      for (const std::size_t i : its) {
+        rows_[i].holds = rows_[i].kind != RowKind::control;  // a control says !=
+        rows_[i].theory = rows_[i].simulation;
+      }
+      return "its statement is true";
     }
-    return "its statement is true";
+    RowGroup any{.role = group.role, .says = group.says, .regime = group.regime, .rows = group.rows};
+    any.question = Question::above;
+    any.value = group.value;
+    any.than = std::numeric_limits<double>::lowest();
+    group = std::move(any);
+    return "any value will do";
   }
 
   std::string move_theory(const std::vector<std::size_t>& its) {
@@ -144,7 +149,7 @@ std::vector<Mutant> mutants_of(const Ledger& ledger) {
     const Claim& claim = ledger.claims[c];
     const Decision& decision = ledger.decisions[c];
     const bool is_decided = !decision.findings.empty() && !decision.is_incomplete;
-    if (!is_decided || decision.outcome == Outcome::by_definition) continue;
+    if (!is_decided || decision.outcome == Outcome::by_definition || decision.outcome == Outcome::undecided) continue;
     const auto [rows, found] = alone(claim, ledger, decision);
     const auto add = [&](const std::vector<std::size_t>& groups) {
       Reversed reversed(claim, found, rows);

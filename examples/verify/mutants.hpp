@@ -22,8 +22,8 @@ struct Mutant {
 ///
 /// rises and falls change places, and above and below; `equals` asks for 10% more, and what it tolerates twice; the worst
 /// of the rows that agree has a theory that is off by twice what would be seen, or the other relation; of rows that are
-/// `steady` the last is beyond the factor. A near miss is made true. Another seed is taken to say the same. Of a claim
-/// that does not hold, all rejected rows are reversed together: one of several changes nothing.
+/// `steady` the last is beyond the factor. A near miss, and what does not hold, is made true. Another seed is taken to say
+/// the same. Of a claim that does not hold, all rejected rows are reversed together: one of several changes nothing.
 std::vector<Mutant> mutants_of(const Ledger& ledger);
 
 }  // namespace incontext::examples::verify

@@ -1,6 +1,7 @@
 #include "examples/verify/rules.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace incontext::examples::verify {
 
@@ -23,14 +24,18 @@ Groups all_of(const Groups& groups, Role role, std::optional<State> state = {}) 
   return chosen;
 }
 
-/// What groups say, quoted, with their regimes.
+/// What groups say, quoted, each sentence once with its regimes.
 std::string listed(const Groups& groups) {
-  std::string text;
+  std::vector<std::pair<std::string, std::string>> sentences;
   for (const Seen& group : groups) {
-    std::string says = group.says;
+    auto at = std::find_if(sentences.begin(), sentences.end(), [&](const auto& one) { return one.first == group.says; });
+    if (at == sentences.end()) at = sentences.insert(at, {group.says, ""});
+    if (!group.regime.empty()) at->second += (at->second.empty() ? "" : "; ") + group.regime;
+  }
+  std::string text;
+  for (auto& [says, regimes] : sentences) {
     if (says.ends_with('.')) says.pop_back();
-    text += (text.empty() ? "\"" : "; \"") + says + '"';
-    if (!group.regime.empty()) text += " (" + group.regime + ")";
+    text += (text.empty() ? "\"" : "; \"") + says + '"' + (regimes.empty() ? "" : " (" + regimes + ")");
   }
   return text;
 }

@@ -167,7 +167,8 @@ def test_layers_and_risks_are_asked_for_at_many_lengths_at_once():
         assert of([8, 16], 4, 0.1, 0.25, layers=2) == [of(l, 4, 0.1, 0.25, layers=2) for l in (8, 16)]
     risks = ic.baselines.descent_risk(numpy.array([[8], [16]]), 4, 0.1, 0.25, learning_rates=[0.4])
     assert risks.tolist() == [[ic.baselines.descent_risk(l, 4, 0.1, 0.25, learning_rates=[0.4])] for l in (8, 16)]
-    for wrong in (8.5, [8.5], "8", None, [[8]]):
+    assert ic.baselines.optimal_layers([8.0], 4, 0.1, 0.25, layers=2) == ic.baselines.optimal_layers([8], 4, 0.1, 0.25, layers=2)
+    for wrong in (8.5, [8.5], "8", None, [[8]], [True]):
         with pytest.raises((TypeError, ValueError), match="context_length is of the wrong type"):
             ic.regression.pretrained_attention(TASK, wrong)
         with pytest.raises((TypeError, ValueError), match="examples is"):

@@ -264,6 +264,17 @@ def test_no_rows_have_no_weights_and_a_row_of_no_keys_is_refused(map, both):
     assert both(map, numpy.zeros((3, 0)), numpy.zeros((3, 0)), zero_masked_rows=True)[0].shape == (3, 0)
 
 
+def test_an_array_beside_the_scores_and_a_parameter_are_refused_by_name_also_where_nothing_is_seen():
+    scores, masked = numpy.zeros((2, 6)), numpy.full((2, 6), -numpy.inf)
+    for map in MAPS:
+        for call in (lambda: map.vjp(scores, numpy.zeros((2, 5))), lambda: map.jvp(scores, numpy.zeros(4), axis=0)):
+            with pytest.raises(ValueError, match=r"beside the scores does not broadcast .*\(2, 6\)"):
+                call()
+    for map in (scoring.Softmax(-1.0), scoring.SSMax(numpy.nan)):
+        with pytest.raises(ValueError, match="temperature|scale"):
+            map(masked, zero_masked_rows=True)
+
+
 def test_a_product_of_query_and_key_is_a_score():
     torch = pytest.importorskip("torch")
     import incontext.torch as ict

@@ -82,18 +82,21 @@ def test_a_benchmark_of_the_package_answers_every_order_and_refuses_wrong_answer
 
 
 @pytest.mark.skipif(not PROGRAM, reason="INCONTEXT_PROGRAM does not name the program")
-def test_the_second_simulation_of_a_program_has_a_stream_of_its_own():
+def test_each_simulation_of_a_program_has_a_stream_of_its_own():
     arguments = ["--trials", "4096", "--estimator", "literal", "--device", "serial", "--seed", "5", "--format", "json"]
     rows = json.loads(subprocess.check_output([PROGRAM, "temperature", *arguments]))["tables"][0]["rows"]
     task = ic.regression.LinearTask.isotropic(dimension=20, task_variance=0.05, noise_variance=0.1)
     layer = ic.regression.pretrained_attention(task, 100)
-    temperatures = [row["temperature"] for row in rows[:-1]]
+    attention = [row for row in rows if row["temperature"] is not None]
+    temperatures = [row["temperature"] for row in attention]
     maps = ic.simulate.at_temperatures(temperatures, ic.scoring.ApproximateSoftmax())
     first = ic.simulate.regression_error(layer, task, 100, maps, seed=5, trials=4096)
-    assert [one.mean for one in first.estimates] == [row["simulation"] for row in rows[:-1]]
-    second = ic.simulate.centered_ridge_risk(task, 100, seed=(5 + 0x9E3779B97F4A7C15) % 2**64, trials=4096 // 32)
-    same_stream = ic.simulate.centered_ridge_risk(task, 100, seed=5, trials=4096 // 32)
-    assert second.estimates[0].mean == rows[-1]["simulation"] != same_stream.estimates[0].mean
+    assert [one.mean for one in first.estimates] == [row["simulation"] for row in attention]
+    references = {row["predictor"]: row["simulation"] for row in rows}
+    for i, name, risk in [(1, "ridge (11)", ic.simulate.centered_ridge_risk), (2, "posterior mean", ic.simulate.posterior_risk)]:
+        own, first_stream = (risk(task, 100, seed=(5 + stream * 0x9E3779B97F4A7C15) % 2**64, trials=4096 // 64)
+                             for stream in (i, 0))
+        assert own.estimates[0].mean == references[name] != first_stream.estimates[0].mean
 
 
 EDITION = """
