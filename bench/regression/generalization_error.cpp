@@ -39,8 +39,8 @@ void generalization_error(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 
-/// The same while two threads for each processor do something else: a closed form that waits for threads of its own then
-/// takes a hundred times as long.
+/// The same while two threads for each processor do something else: a closed form that waits for threads of its own
+/// then takes a hundred times as long.
 void generalization_error_beside_busy_cores(benchmark::State& state) {
   std::atomic<bool> ended = false;
   std::vector<std::jthread> others;

@@ -157,7 +157,9 @@ void add_notes(Table& table, const Situation& at) {
         "No second order in 1/l is shown: it is derived only for centered inputs, values that are labels alone, and a "
         "query that is not among the keys.");
   }
-  table.notes.push_back("bayes: the error of the posterior mean, its limit for large l and d at this d / l, for centered inputs; not judged.");
+  table.notes.push_back(
+      "bayes: the error of the posterior mean, its limit for large l and d at this d / l, for centered inputs; not "
+      "judged.");
   if (!rejections.empty()) table.audit_notes.push_back(rejections);
   table.draw_notes.push_back("Rows of one kind of attention and one law share their draws, so their z are correlated.");
 }
@@ -181,8 +183,8 @@ std::vector<Table> temperature_tables(Run& run, const std::string& title, const 
   return {std::move(errors), std::move(optima)};
 }
 
-/// Adds a negative control to the rows of SSA: z of their simulated errors from softmax's least error. The column is the
-/// last but one; JSON and CSV have it, and text does not.
+/// Adds a negative control to the rows of SSA: z of their simulated errors from softmax's least error. The column is
+/// the last but one; JSON and CSV have it, and text does not.
 void add_softmax_control(Table& errors, double least_softmax_error) {
   const auto place = [&errors](const char* name) {
     const auto is_it = [name](const Column& column) { return column.name == name; };

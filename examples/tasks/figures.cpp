@@ -54,8 +54,8 @@ void add_event(TaskRun& run, Table& table, std::vector<Cell> cells, double proba
 }
 
 /// The share of the trials that make the mean error after one example. Given the input x that error is
-/// sigma_F^2 (1 + (sigma_I^2 - 1) w), w = 1/(1 + x^2): wide inputs have it from the few that are near 0. The share is the
-/// square of its mean over its mean square, with E w^2 = (E w + (1 - E w)/sigma_I^2)/2 by parts.
+/// sigma_F^2 (1 + (sigma_I^2 - 1) w), w = 1/(1 + x^2): wide inputs have it from the few that are near 0. The share is
+/// the square of its mean over its mean square, with E w^2 = (E w + (1 - E w)/sigma_I^2)/2 by parts.
 double contributing_share(const Affine& task) {
   const double inputs = task.input_stddev * task.input_stddev, rise = inputs - 1;
   if (!(inputs > 1)) return 1;
@@ -295,6 +295,7 @@ std::vector<Table> figure_tables(TaskRun& run) {
     case TaskFigure::deviant:
       return deviant_figure(run);
     case TaskFigure::baselines:
+    case TaskFigure::printed:  // draws nothing, and is no part of a run
       break;
   }
   return {affine_baselines(run), quantifier_baselines(run), reasoning_baselines(run)};

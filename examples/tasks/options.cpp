@@ -4,9 +4,11 @@ namespace incontext::examples::tasks {
 
 void add_task_options(CLI::App& app, TaskOptions& o) {
   const auto positive = [](double value) { return value > 0 && value <= 1e6; };
-  add_choice<TaskFigure>(
-      app, "--figure", o.figure, "What to show, see above",
-      {{"baselines", TaskFigure::baselines}, {"boundary", TaskFigure::boundary}, {"deviant", TaskFigure::deviant}});
+  add_choice<TaskFigure>(app, "--figure", o.figure, "What to show, see above",
+                         {{"baselines", TaskFigure::baselines},
+                          {"boundary", TaskFigure::boundary},
+                          {"deviant", TaskFigure::deviant},
+                          {"printed", TaskFigure::printed}});
   add_number(app, "--input-stddev", o.input_stddev, "baselines: standard deviation of the affine task's inputs",
              positive, "0 < value <= 1e6");
   add_number(app, "--function-stddev", o.function_stddev,
@@ -25,6 +27,7 @@ UnusedOptions complete(const CLI::App& app, TaskOptions& o) {
     unused.add("--figure " + text_of(app, "--figure"),
                {"--input-stddev", "--function-stddev", "--lengths", "--largest-value"});
   }
+  if (o.figure == TaskFigure::printed) unused.add("--figure printed", {"--trials", "--seed", "--relative-error"});
   add_unused_run_options(unused, o.simulation, o.output);
   return unused;
 }

@@ -9,7 +9,7 @@
 /// What incontext tasks can be asked.
 namespace incontext::examples::tasks {
 
-enum class TaskFigure { baselines, boundary, deviant };
+enum class TaskFigure { baselines, boundary, deviant, printed };
 
 struct TaskOptions {
   TaskFigure figure = TaskFigure::baselines;

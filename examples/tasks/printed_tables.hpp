@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-/// The errors that arXiv 2508.14685 prints for its trained models on the affine task, digit by digit.
+/// Numbers that arXiv 2508.14685 prints, digit by digit.
 namespace incontext::examples::tasks {
 
-/// One row: the model, and its error at function_stddev = 1 ... 10 (inputs N(0, 1)).
+/// The affine task: the model, and its error at function_stddev = 1 ... 10 (inputs N(0, 1)).
 struct PrintedRow {
   std::string table, model;
   std::vector<double> errors;
@@ -46,5 +46,35 @@ inline std::vector<PrintedDeviant> printed_deviants() {
   return {{1, 6.4e-05}, {10, 0.05}, {20, 0.25}, {30, 0.50}, {40, 0.82}, {50, 1.21},
           {60, 1.66},   {70, 1.87}, {80, 2.02}, {90, 2.14}, {100, 2.20}};
 }
+
+/// Table 2: scores of BabyBERTa on a probe: by MLM softmax, SSA with exponents 1.1, 1.5 and 2, then by the holistic
+/// metric.
+struct PrintedProbe {
+  std::string name;
+  std::vector<double> scores;
+};
+
+inline std::vector<PrintedProbe> printed_probes() {
+  return {{"agreement_Det_N-across_1_adj", {75.35, 76.7, 73.5, 73.3, 56.45, 57.55, 54.95, 56.40}},
+          {"agreement_subject_verb-across_PP", {56, 55.75, 58.95, 65.95, 51.55, 51.25, 51.35, 52.05}},
+          {"agreement_subject_verb-across_RC", {55.5, 55.75, 57.7, 61.55, 51.9, 52.15, 52.15, 50.05}},
+          {"agreement_subject_verb-in_Q+aux", {76.5, 69.6, 79.0, 70.45, 50.1, 48.95, 49.95, 49.05}},
+          {"anaphor_agreement-pronoun_gender", {48.1, 50.25, 51.45, 53.7, 52.7, 49.9, 52.75, 52.75}},
+          {"argument_structure-dropped_arg", {79.65, 74.65, 74.65, 85.55, 70.7, 80.9, 72.85, 75.85}},
+          {"argument_structure-swapped_args", {83.3, 83.1, 92.0, 88.0, 62.45, 58.4, 53.3, 33.15}},
+          {"argument_structure-transitive", {53.44, 55.3, 53.85, 57.2, 55.3, 53.7, 56, 55.6}},
+          {"binding-principle_a", {78.25, 79.55, 87.9, 80.2, 66.4, 68.2, 75.0, 68.85}},
+          {"case-subjective_pronoun", {85.55, 86.5, 89.7, 91.75, 67.55, 81.1, 59.6, 46.9}},
+          {"ellipsis-n_bar", {60.75, 56.25, 53.3, 53.45, 35.15, 43.3, 34.7, 33.65}},
+          {"filler-gap-wh_question_object", {91.7, 90.65, 89.4, 87.15, 91.9, 89.15, 91.05, 80.3}},
+          {"filler-gap-wh_question_subject", {79.2, 79.1, 83.3, 68.25, 65.3, 89.25, 89.25, 48.55}},
+          {"irregular-verb", {70.05, 64.85, 78.3, 69.2, 50.15, 58.8, 72.1, 52.5}},
+          {"local_attractor-in_question_with_aux", {85.45, 87.35, 81.85, 85.0, 87.8, 89.7, 87.65, 86.1}},
+          {"quantifiers-existential_there", {91.3, 86.6, 85.25, 76.25, 86.15, 87.3, 80.9, 85.15}},
+          {"quantifiers-superlative", {71.2, 76.1, 83.95, 65.25, 51.2, 47.45, 38.9, 31.85}}};
+}
+
+/// Its last row.
+inline std::vector<double> printed_overall() { return {73.01, 72.23, 74.94, 72.48, 61.92, 65.12, 63.08, 56.39}; }
 
 }  // namespace incontext::examples::tasks

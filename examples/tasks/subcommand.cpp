@@ -4,6 +4,7 @@
 #include "examples/incontext/subcommand.hpp"
 #include "examples/tasks/figures.hpp"
 #include "examples/tasks/options.hpp"
+#include "examples/tasks/printed_numbers.hpp"
 
 namespace incontext::examples::tasks {
 
@@ -11,6 +12,13 @@ namespace {
 
 Report report_of(const CLI::App& app, TaskOptions& options) {
   Report report = report_on(app, complete(app, options));
+  if (options.figure == TaskFigure::printed) {
+    Claims claims;
+    report.tables = printed_numbers(claims);
+    report.tables.push_back(claims.table());
+    report.verdict = claims.verdict();
+    return report;
+  }
   Controls controls({{"statement"}, {"at"}});
   Simulator simulator(options.simulation, options.output.quiet);
   return judged(std::move(report), simulator, controls, [&](Report&, Judgment& judgment) {
@@ -31,6 +39,7 @@ Subcommand subcommand() {
            "  --figure baselines  affine functions and quantifiers (2508.14685), reasoning (2310.12956); the default\n"
            "  --figure boundary   Tables 1 and 4 of 2508.14685 beside answers clipped to [-B, B], B fitted per row\n"
            "  --figure deviant    Table 3 of 2508.14685, one deviant first input, beside exact baselines\n"
+           "  --figure printed    what printed counts, scores and losses say by themselves (2310.12956, 2508.14685)\n"
            "A negative control that is not rejected is a disagreement.\n" +
            std::string(exit_codes_help),
        .footer = "\nExamples:\n"

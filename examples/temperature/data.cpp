@@ -320,7 +320,8 @@ statistics::Estimate ridge_on_labeled_rows(Run& run, const Matrix& rows, const V
       context_labels(j) = labels(row);
     }
     const Vector slope =
-        regression::centered_ridge<double>(inputs, context_labels, Vector::Zero(rows.cols()), prior, noise_variance).mean;
+        regression::centered_ridge<double>(inputs, context_labels, Vector::Zero(rows.cols()), prior, noise_variance)
+            .mean;
     const double intercept = context_labels.mean() - inputs.colwise().mean().dot(slope);
     const Vector residuals = labels - rows * slope;
     errors.push_back((residuals.array() - intercept).square().mean());

@@ -151,8 +151,8 @@ class Figures {
     statistics::Estimate attention, ridge;
   };
 
-  /// τ = 1 and τ*, and below them what they are compared with. Returns the ridge beside the better of the two, where the
-  /// error of that is known.
+  /// τ = 1 and τ*, and below them what they are compared with. Returns the ridge beside the better of the two, where
+  /// the error of that is known.
   std::optional<AgainstRidge> add_rows(Table& table, const std::vector<Cell>& prefix, const Situation& situation) {
     const ErrorTheory error = theory_of(situation, options_.reading);
     const std::vector<NamedTemperature> named = named_temperatures({}, error);
@@ -225,7 +225,8 @@ class Figures {
     for (const std::int64_t l : {100 * training_.dimension(), 1000 * training_.dimension()}) add_rate_row(table, l);
     table.notes = {
         "C: a context's covariance over l examples, R = E w w^T; l C has l - 1 degrees of freedom.",
-        "Ridge and posterior mean: the squared error on drawn tasks and labels, averaged over the query; theory: the mean "
+        "Ridge and posterior mean: the squared error on drawn tasks and labels, averaged over the query; theory: the "
+        "mean "
         "of σ² + tr(Σ P) in contexts of their own, P the covariance given the context. ± error of the difference.",
         "Limit: what l (G(1) - σ²) tends to as l grows. That of the ridge tends to d σ² = " +
             in_words(static_cast<double>(test_.dimension()) * test_.noise_variance()) + "."};

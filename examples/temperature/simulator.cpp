@@ -1,8 +1,8 @@
 #include "examples/temperature/simulator.hpp"
 
-#include <incontext/simulate/regression/ridge_risk.hpp>
 #include <incontext/simulate/regression/regression_error.hpp>
 #include <incontext/simulate/regression/regression_error_on_rows.hpp>
+#include <incontext/simulate/regression/ridge_risk.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -88,7 +88,8 @@ statistics::Estimate Simulator::posterior_risk(const regression::LinearTask<doub
   return state_->run(1, simulation).front();
 }
 
-statistics::Estimate Simulator::centered_ridge_risk(const regression::LinearTask<double>& task, std::int64_t context_length) {
+statistics::Estimate Simulator::centered_ridge_risk(const regression::LinearTask<double>& task,
+                                                    std::int64_t context_length) {
   const auto simulation = [&](const simulate::Options& options) {
     return simulate::centered_ridge_risk(task, context_length, ridge_options(options));
   };
@@ -106,11 +107,11 @@ statistics::Estimate Simulator::posterior_risk_on_rows(const regression::Matrix<
 }
 
 statistics::Estimate Simulator::centered_ridge_risk_on_rows(const regression::Matrix<double>& rows,
-                                                   const regression::Matrix<double>& task_covariance,
-                                                   double noise_variance, std::int64_t context_length) {
+                                                            const regression::Matrix<double>& task_covariance,
+                                                            double noise_variance, std::int64_t context_length) {
   const auto simulation = [&](const simulate::Options& options) {
     return simulate::centered_ridge_risk_on_rows(rows, task_covariance, noise_variance, context_length,
-                                              ridge_options(options));
+                                                 ridge_options(options));
   };
   return state_->run(1, simulation).front();
 }

@@ -66,8 +66,8 @@ class Simulator {
                                               std::int64_t context_length);
 
   statistics::Estimate centered_ridge_risk_on_rows(const regression::Matrix<double>& rows,
-                                          const regression::Matrix<double>& task_covariance, double noise_variance,
-                                          std::int64_t context_length);
+                                                   const regression::Matrix<double>& task_covariance,
+                                                   double noise_variance, std::int64_t context_length);
 
   /// The errors at one grid of temperatures, computed again and again on fresh streams of `trials` trials each, as a
   /// jackknife needs them.

@@ -2,11 +2,11 @@
 
 #include <incontext/baselines/ridge_risk.hpp>
 #include <incontext/regression/centered_ridge_risk.hpp>
-#include <incontext/regression/trained_attention.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/linear_attention_error.hpp>
 #include <incontext/regression/softmax_error.hpp>
 #include <incontext/regression/softmax_optimum.hpp>
+#include <incontext/regression/trained_attention.hpp>
 #include <incontext/scoring/softmax.hpp>
 #include <incontext/statistics/estimate.hpp>
 
@@ -251,10 +251,9 @@ Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& pr
     const bool exists = std::isfinite(one.temperature);
     cells.insert(cells.end(), {one.name, exists ? Cell(one.temperature) : Cell()});
     if (!exists) {
-      add_row(
-          table, std::move(cells),
-          with_beside(run.judgment.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell(),
-                      Cell()));
+      add_row(table, std::move(cells),
+              with_beside(run.judgment.not_judged(one.temperature, {}, no_optimum_reason(theory.limit)), Cell(), Cell(),
+                          Cell()));
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
@@ -312,8 +311,7 @@ References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& p
     const auto best = regression::trained_attention(task, context_length);
     add_computed("best layer", regression::generalization_error(best, task, context_length, reading.convention)(1));
   }
-  add_computed("answer 0",
-               task.noise_variance() + (task.input_second_moment() * task.task_second_moment()).trace());
+  add_computed("answer 0", task.noise_variance() + (task.input_second_moment() * task.task_second_moment()).trace());
   return references;
 }
 

@@ -58,8 +58,8 @@ ErrorTheory theory_of(const Situation& at, const Reading& reading);
 /// Of two parabolas, the second beside the first.
 ErrorTheory parabola_theory(const Parabola& exact, const Parabola& beside);
 
-/// Of softmax with this error, and another one beside it; the optimum is looked for about that of the approximation, and
-/// `limit` is the error without scores.
+/// Of softmax with this error, and another one beside it; the optimum is looked for about that of the approximation,
+/// and `limit` is the error without scores.
 ErrorTheory softmax_theory(std::function<statistics::Theory(double)> exact, std::function<double(double)> beside,
                            const Parabola& approximate, double limit);
 
@@ -112,8 +112,9 @@ inline constexpr const char* ridge_name = "ridge (11)";
 
 /// What attention is to be compared with: the ridge (11) on the centered context, which the paper calls Bayes-optimal;
 /// the posterior mean, below which no predictor errs; and the answer 0. Isotropic tasks with centered inputs are judged
-/// by the exact risk, others stand beside its limit of many dimensions, where that is known; in more than 128 dimensions
-/// the exact risk stands alone. Without noise the first two have no row. The layer that errs least on this law is computed alone, for approximate softmax and laws without means.
+/// by the exact risk, others stand beside its limit of many dimensions, where that is known; in more than 128
+/// dimensions the exact risk stands alone. Without noise the first two have no row. The layer that errs least on this
+/// law is computed alone, for approximate softmax and laws without means.
 References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
                               std::int64_t context_length, const Reading& reading);
 

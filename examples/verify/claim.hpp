@@ -34,12 +34,15 @@ enum class Role {
   control,   ///< a near miss, to be rejected
   identity,  ///< true by definition: shown, never counted
   addition,  ///< ours, beyond the paper
+  premise,   ///< what our model has learned of the law of its training: without it, it refutes nothing
 };
-inline constexpr std::pair<Role, const char*> role_words[] = {{Role::paper, "paper"},
-                                                              {Role::exact, "exact"},
-                                                              {Role::control, "control"},
-                                                              {Role::identity, "identity"},
-                                                              {Role::addition, "addition"}};
+/// Whether rows of this role are results of ours, which a run must not reject.
+inline constexpr bool is_ours(Role role) {
+  return role == Role::exact || role == Role::identity || role == Role::addition;
+}
+inline constexpr std::pair<Role, const char*> role_words[] = {
+    {Role::paper, "paper"},       {Role::exact, "exact"},       {Role::control, "control"},
+    {Role::identity, "identity"}, {Role::addition, "addition"}, {Role::premise, "premise"}};
 
 /// What is asked of rows.
 enum class Question {
@@ -55,8 +58,8 @@ inline constexpr std::pair<Question, const char*> question_words[] = {
     {Question::agrees, "agrees"}, {Question::rises, "rises"},   {Question::falls, "falls"},  {Question::above, "above"},
     {Question::below, "below"},   {Question::equals, "equals"}, {Question::steady, "steady"}};
 
-/// A cell that a row must have: a text that begins with `value`, or is it where that ends with $, or a number that equals
-/// it. Empty: any cell.
+/// A cell that a row must have: a text that begins with `value`, or is it where that ends with $, or a number that
+/// equals it. Empty: any cell.
 struct Key {
   std::string column;
   std::string value;
@@ -77,30 +80,32 @@ struct RowGroup {
   std::string regime = {};  ///< a regime that the paper states, or that we name; empty: the claim's setting
   Selection rows = {};
   Question question = Question::agrees;
-  std::string along = {};            ///< the column that rises and falls sort by, and by which rows are paired
-  std::optional<double> from = {};   ///< rows at and beyond this place of `along`
-  std::optional<double> to = {};     ///< rows up to this place
-  std::string value = "simulation";  ///< the column that is asked about
-  std::string error = {};            ///< its standard error; of "simulation" its own
-  bool computed = false;             ///< the values are of a formula, although the program draws others
-  std::vector<Key> less = {};        ///< rows, paired by `along`, whose value is subtracted
-  std::vector<Key> over = {};        ///< rows, paired by `along`, whose value divides
-  std::optional<double> than = {};   ///< above and below: a number
-  std::vector<Key> than_rows = {};   ///< above and below: rows, paired by `along`
-  std::string than_column = {};      ///< above and below: another column, of the same row or of than_rows
-  std::string than_error = {};       ///< its standard error
-  double factor = 1;                 ///< above, below: multiplies the other value; steady: the largest ratio
-  double tolerance = 0;              ///< equals: half of the last digit that the paper prints
+  std::string along = {};               ///< the column that rises and falls sort by, and by which rows are paired
+  std::optional<double> from = {};      ///< rows at and beyond this place of `along`
+  std::optional<double> to = {};        ///< rows up to this place
+  std::string value = "simulation";     ///< the column that is asked about
+  std::string error = {};               ///< its standard error; of "simulation" its own
+  bool computed = false;                ///< the values are of a formula, although the program draws others
+  std::vector<Key> less = {};           ///< rows, paired by `along`, whose value is subtracted
+  std::vector<Key> over = {};           ///< rows, paired by `along`, whose value divides
+  std::optional<double> than = {};      ///< above and below: a number
+  std::vector<Key> than_rows = {};      ///< above and below: rows, paired by `along`
+  std::string than_column = {};         ///< above and below: another column, of the same row or of than_rows
+  std::string than_error = {};          ///< its standard error
+  double factor = 1;                    ///< above, below: multiplies the other value; steady: the largest ratio
+  double tolerance = 0;                 ///< equals: half of the last digit that the paper prints
   std::vector<double> thresholds = {};  ///< above and below a number of ours: others, for which the answer is said too
   /// agrees and equals, of the paper: the relative deviation that must have been seen for the answer to be yes.
   double resolution = 0.05;
 };
 
 /// Whether a claim is tried at the paper's size, or in less than the paper trained or measured: a smaller model that is
-/// trained, a layer that is not, or a model or row built by hand.
-enum class Scale { paper, trained, untrained, built };
+/// trained, a layer that is not, or a model or row built by hand. Or by the paper's own numbers: those that it prints,
+/// or one that it prints twice.
+enum class Scale { paper, trained, untrained, built, printed, printed_twice };
 inline constexpr std::pair<Scale, const char*> scale_words[] = {
-    {Scale::paper, "paper"}, {Scale::trained, "trained"}, {Scale::untrained, "untrained"}, {Scale::built, "built"}};
+    {Scale::paper, "paper"}, {Scale::trained, "trained"}, {Scale::untrained, "untrained"},
+    {Scale::built, "built"}, {Scale::printed, "printed"}, {Scale::printed_twice, "printed twice"}};
 
 /// What somebody answers to a verdict, such as an author of the paper.
 struct Reply {

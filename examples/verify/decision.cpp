@@ -215,7 +215,9 @@ Finding find_order(const RowGroup& group, const std::vector<Row>& rows, const Fa
     other.than = threshold;
     other.thresholds.clear();
     const State state = find_order(other, rows, family).state;
-    const std::string what = state == State::holds ? "holds" : state == State::rejected ? "does not hold" : "is undecided";
+    const std::string what = state == State::holds      ? "holds"
+                             : state == State::rejected ? "does not hold"
+                                                        : "is undecided";
     finding.text += ", with " + short_text(threshold, 6) + " it " + what;
   }
   return finding;

@@ -11,12 +11,13 @@
 #include "examples/verify/questions.hpp"
 #include "examples/verify/rules.hpp"
 
-/// The decision: each claim's judged rows and comparisons are a family of their own, and from it comes what becomes of it.
+/// The decision: each claim's judged rows and comparisons are a family of their own, and from it comes what becomes of
+/// it.
 namespace incontext::examples::verify {
 
-/// The probability that a claim of which every row is right has one of them rejected (Holm). About a hundred claims have
-/// simulated rows, so that one run of the whole ledger in a hundred rejects a right row. A constant: a claim has the same
-/// verdict alone and beside others.
+/// The probability that a claim of which every row is right has one of them rejected (Holm). About a hundred claims
+/// have simulated rows, so that one run of the whole ledger in a hundred rejects a right row. A constant: a claim has
+/// the same verdict alone and beside others.
 inline constexpr double claim_error = 1e-4;
 
 /// A row with what its family makes of it.
@@ -29,9 +30,9 @@ struct JudgedRow {
 
 /// The rows of a claim, or those of no claim, judged as one family.
 struct Family {
-  std::size_t members = 0;      ///< the judged rows
-  std::size_t comparisons = 0;  ///< of the claim's questions about orders and trends
-  double bound = 0;             ///< on |z|, of the first step, of a row with many trials
+  std::size_t members = 0;                     ///< the judged rows
+  std::size_t comparisons = 0;                 ///< of the claim's questions about orders and trends
+  double bound = 0;                            ///< on |z|, of the first step, of a row with many trials
   std::map<std::size_t, JudgedRow> rows = {};  ///< by their indices
 
   std::size_t size() const { return members + comparisons; }
@@ -67,10 +68,10 @@ struct Decision {
   std::string reason = {};
   std::vector<Finding> findings = {};  ///< of the claim's groups, in their order
   Family family = {};
-  bool is_incomplete = false;          ///< it is not tried because a row is missing, which the claim expects
+  bool is_incomplete = false;  ///< it is not tried because a row is missing, which the claim expects
 
-  /// Whether the rules ask for another seed of a group's rows: the paper's are rejected by simulation, or a drawn number
-  /// has no error.
+  /// Whether the rules ask for another seed of a group's rows: the paper's are rejected by simulation, or a drawn
+  /// number has no error.
   bool needs_another_seed(const Claim& claim, std::size_t group) const;
   bool needs_another_seed(const Claim& claim) const;  ///< of any group's
 };

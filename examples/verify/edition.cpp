@@ -59,8 +59,10 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
-/// A subcommand without draws takes no seed.
-bool draws(const std::string& subcommand) { return subcommand != "scores"; }
+/// A subcommand without draws takes no seed, nor do tables of printed numbers.
+bool draws(const std::vector<std::string>& words) {
+  return words[1] != "scores" && std::find(words.begin(), words.end(), "printed") == words.end();
+}
 
 Run run_of(const std::string& name, const std::vector<std::string>& words, const Finished& finished,
            const std::string& report, const std::string& errors) {
@@ -97,7 +99,7 @@ std::vector<std::string> words_of(const Command& command, Edition edition, std::
     throw_input_error("[runs]", "is no command line of this program", line_of(command, edition),
                       "incontext SUBCOMMAND and its options");
   }
-  if (draws(words[1])) words.insert(words.end(), {"--seed", std::to_string(seed)});
+  if (draws(words)) words.insert(words.end(), {"--seed", std::to_string(seed)});
   return words;
 }
 
@@ -178,7 +180,7 @@ bool of_papers_alone(const Ledger& ledger, std::size_t row) {
     for (std::size_t g = 0; g < findings.size(); ++g) {
       if (std::find(findings[g].rows.begin(), findings[g].rows.end(), row) == findings[g].rows.end()) continue;
       const Role role = ledger.claims[c].groups[g].role;
-      if (role != Role::paper && role != Role::control) return false;
+      if (is_ours(role)) return false;
       is_named = true;
     }
   }
@@ -252,18 +254,16 @@ std::vector<std::string> Ledger::rejections() const {
   const auto add_row = [&](std::size_t i, const JudgedRow& judged) {
     const Row& row = rows[i];
     if (row.kind == RowKind::control || row.kind == RowKind::shown || !judged.rejected) return;
-    const std::string why =
-        row.relation.empty()
-            ? ", z = " + short_text(judged.z, 4)
-            : ": " + short_text(row.simulation, 6) + " is not " + row.relation + ' ' + short_text(row.theory, 6);
+    const std::string why = row.relation.empty() ? ", z = " + short_text(judged.z, 4)
+                                                 : ": " + short_text(row.simulation, 6) + " is not " + row.relation +
+                                                       ' ' + short_text(row.theory, 6);
     lines.insert("Rejected: " + row.command + ": " + row.name + why + ".");
   };
   for (const auto& [i, judged] : of_no_claim.rows) add_row(i, judged);
   for (std::size_t i = 0; i < claims.size(); ++i) {
     for (std::size_t j = 0; j < decisions[i].findings.size(); ++j) {
       const RowGroup& group = claims[i].groups[j];
-      const bool is_ours = group.role != Role::paper && group.role != Role::control;
-      if (!is_ours) continue;
+      if (!is_ours(group.role)) continue;
       const Finding& finding = decisions[i].findings[j];
       if (group.question == Question::agrees) {
         for (const std::size_t row : finding.rows) add_row(row, decisions[i].family.rows.at(row));

@@ -17,6 +17,8 @@ bool is_positive(Outcome outcome) {
     case Outcome::seen_trained:
     case Outcome::seen_untrained:
     case Outcome::seen_built:
+    case Outcome::shown_by_print:
+    case Outcome::differs_in_print:
       return true;
     default:
       return false;
@@ -133,9 +135,8 @@ class Reversed {
 std::pair<std::vector<Row>, Decision> alone(const Claim& claim, const Ledger& ledger, const Decision& decision) {
   const std::vector<std::string> runs = claim.runs();
   std::vector<Row> rows;
-  std::copy_if(ledger.rows.begin(), ledger.rows.end(), std::back_inserter(rows), [&runs](const Row& row) {
-    return std::find(runs.begin(), runs.end(), row.command) != runs.end();
-  });
+  std::copy_if(ledger.rows.begin(), ledger.rows.end(), std::back_inserter(rows),
+               [&runs](const Row& row) { return std::find(runs.begin(), runs.end(), row.command) != runs.end(); });
   Decision found = decide(claim, rows);
   for (std::size_t i = 0; i < found.findings.size(); ++i) found.findings[i].again = decision.findings[i].again;
   return {std::move(rows), std::move(found)};

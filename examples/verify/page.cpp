@@ -20,8 +20,10 @@ std::string page_of(const Report& report, const Registry& registry) {
   for (const Claim& claim : registry.claims) {
     if (!claim.formula.empty()) formulas[claim.id] = claim.formula;
   }
-  const ordered_json data{
-      {"report", ordered_json::parse(render_json(report))}, {"papers", papers}, {"formulas", formulas}, {"meanings", meanings}};
+  const ordered_json data{{"report", ordered_json::parse(render_json(report))},
+                          {"papers", papers},
+                          {"formulas", formulas},
+                          {"meanings", meanings}};
   std::string json;
   for (const char c : data.dump(-1, ' ', false, ordered_json::error_handler_t::replace)) {
     if (c == '<') {  // no text of a paper ends the script that holds the data

@@ -28,7 +28,8 @@ Groups all_of(const Groups& groups, Role role, std::optional<State> state = {}) 
 std::string listed(const Groups& groups) {
   std::vector<std::pair<std::string, std::string>> sentences;
   for (const Seen& group : groups) {
-    auto at = std::find_if(sentences.begin(), sentences.end(), [&](const auto& one) { return one.first == group.says; });
+    auto at =
+        std::find_if(sentences.begin(), sentences.end(), [&](const auto& one) { return one.first == group.says; });
     if (at == sentences.end()) at = sentences.insert(at, {group.says, ""});
     if (!group.regime.empty()) at->second += (at->second.empty() ? "" : "; ") + group.regime;
   }
@@ -53,6 +54,9 @@ Ruling rule_rejected(Scale scale, bool setting_is_ours, const Groups& held, cons
   if (regimes_separate(held, rejected)) {
     return {Outcome::in_a_regime, "holds: " + listed(held) + "; does not hold: " + listed(rejected)};
   }
+  if (scale == Scale::printed || scale == Scale::printed_twice) {
+    return {Outcome::undecided_by_print, "not shown by the numbers that the paper prints: " + listed(rejected)};
+  }
   if (scale != Scale::paper) return {Outcome::not_reproduced, "does not hold here: " + listed(rejected)};
   if (setting_is_ours) {
     return {Outcome::contradicted_in_ours,
@@ -70,6 +74,10 @@ Ruling rule_held(Scale scale, bool setting_is_ours) {
       return {Outcome::seen_untrained, all + ", in a layer that is not trained"};
     case Scale::built:
       return {Outcome::seen_built, all + ", in a model built by hand"};
+    case Scale::printed:
+      return {Outcome::shown_by_print, "the numbers that the paper prints show it"};
+    case Scale::printed_twice:
+      return {Outcome::differs_in_print, "the paper prints two numbers for one model and test"};
     case Scale::paper:
       break;
   }
@@ -82,12 +90,14 @@ std::string meaning_of(Outcome outcome) {
   static constexpr std::pair<Outcome, const char*> meanings[] = {
       {Outcome::confirmed, "Every row of the paper holds, in the paper's setting, and every near miss is rejected."},
       {Outcome::confirmed_in_ours,
-       "Every row of the paper holds and every near miss is rejected, in a setting of ours: the paper's is another, or is "
+       "Every row of the paper holds and every near miss is rejected, in a setting of ours: the paper's is another, or "
+       "is "
        "not known."},
       {Outcome::in_a_regime,
        "Rows of the paper are rejected, each in a regime, and the same sentence holds in another regime."},
       {Outcome::contradicted,
-       "A row of the paper is rejected in the paper's own setting, exactly or with two seeds, and no regime is known in "
+       "A row of the paper is rejected in the paper's own setting, exactly or with two seeds, and no regime is known "
+       "in "
        "which its sentence holds."},
       {Outcome::contradicted_in_ours, "The same, in a setting of ours. The paper's may be one in which it holds."},
       {Outcome::seen_trained,
@@ -100,8 +110,14 @@ std::string meaning_of(Outcome outcome) {
        "The paper trained or measured a larger model, or for longer. In ours a row is rejected, and no regime "
        "separates it from rows that hold. That says nothing about the paper's model."},
       {Outcome::by_definition, "All rows are true by definition, and are."},
+      {Outcome::shown_by_print,
+       "Nothing of ours: a test of numbers that the paper prints shows it at the level of 5%."},
+      {Outcome::undecided_by_print, "The same test does not show it. The paper may have more runs than it prints."},
+      {Outcome::differs_in_print,
+       "The paper prints two numbers for what it says is one model and one test; the sentence is quoted."},
       {Outcome::undecided,
-       "Neither the claim nor its opposite is rejected, a near miss is not rejected, one seed of two rejects a row, or a "
+       "Neither the claim nor its opposite is rejected, a near miss is not rejected, one seed of two rejects a row, or "
+       "a "
        "result of ours fails. The reason says which."},
       {Outcome::not_tried, "Nothing has tried it yet, or its runs are not part of this edition."},
       {Outcome::out_of_reach, "It needs models or data that are not here."}};
@@ -131,6 +147,12 @@ Ruling rule(Scale scale, bool setting_is_ours, const Groups& given) {
   }
   const Groups rejected = all_of(groups, Role::paper, State::rejected);
   const Groups undecided = all_of(groups, Role::paper, State::undecided);
+  Groups unlearned = all_of(groups, Role::premise, State::rejected);
+  for (const Seen& one : all_of(groups, Role::premise, State::undecided)) unlearned.push_back(one);
+  if (!rejected.empty() && !unlearned.empty()) {
+    return {Outcome::undecided, "our model has not learned what the paper's has, so that it refutes nothing: not so: " +
+                                    listed(unlearned) + "; does not hold in it: " + listed(rejected)};
+  }
   if (!rejected.empty()) {
     return rule_rejected(scale, setting_is_ours, all_of(groups, Role::paper, State::holds), rejected);
   }

@@ -22,8 +22,8 @@ int run_ledger(VerifyOptions& o, Report report) {
   }
   ledger.complete = interrupts.count() == 0;
   const std::vector<Mutant> mutants = mutants_of(ledger);
-  report.tables = {claims_table(ledger, o.registry, mutants), groups_table(ledger), rows_table(ledger), runs_table(ledger),
-                   mutants_table(ledger, mutants)};
+  report.tables = {claims_table(ledger, o.registry, mutants), groups_table(ledger), rows_table(ledger),
+                   runs_table(ledger), mutants_table(ledger, mutants)};
   report.verdict = verdict_of(ledger);
   report.run.complete = ledger.complete;
   report.run.seed = o.seed;
@@ -53,7 +53,8 @@ Subcommand subcommand() {
           "Tests the claims of the five papers by simulation. Claims that need a large model are not tested: the\n"
           "table says what each of them needs. Runs other subcommands, a few at a time, reads their reports, and\n"
           "decides about each claim from its rows, by the rules of docs/claims.md. The judged rows of a claim are one\n"
-          "family, in which a right theory is rejected once in 10,000 runs (Holm). A row of a paper that is rejected is\n"
+          "family, in which a right theory is rejected once in 10,000 runs (Holm). A row of a paper that is rejected "
+          "is\n"
           "tried again with another seed. Exit 1 says that a result of ours is rejected, not a paper's.\n" +
           std::string(exit_codes_help),
       .footer =

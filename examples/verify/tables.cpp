@@ -183,8 +183,8 @@ Table claims_table(const Ledger& ledger, const Registry& registry, const std::ve
                    text(holding(claim, decision, Role::control, State::rejected)),
                    text(resolution_text(best_resolution(claim, decision))), count(decision.family.size()),
                    decision.family.size() > 0 ? Cell(decision.family.bound) : Cell(), text(decision.reason),
-                   text(claim.comment), text(replies_text(claim)),
-                   text(listed(claim.headers)), text(claim.docs), text(claim.simulator), text(listed(claim.runs()))});
+                   text(claim.comment), text(replies_text(claim)), text(listed(claim.headers)), text(claim.docs),
+                   text(claim.simulator), text(listed(claim.runs()))});
   }
   table.notes.push_back(
       "paper's rows: groups of rows with what the paper says, that hold, of all. near misses: groups of wrong formulas "
@@ -263,8 +263,7 @@ Table rows_table(const Ledger& ledger) {
       });
       if (is_of_it) claims.push_back(ledger.claims[j].id);
     }
-    const bool is_simulated =
-        row.kind != RowKind::exact && row.unjudged.empty() && row.values > 0 && !families.empty();
+    const bool is_simulated = row.kind != RowKind::exact && row.unjudged.empty() && row.values > 0 && !families.empty();
     const bool is_computed = row.is_computed();
     table.add_row({row.command, row.table, row.name, kind_text(row.kind), text(listed(claims)), finite(row.theory),
                    is_computed ? finite(row.simulation) : Cell(), text(row.relation),

@@ -87,8 +87,8 @@ void bind_pools(Room& room) {
       "law"_a.sig("incontext.baselines.PoolLaw.normal") = 0, room.docs("drawn_pool"));
   m.def(
       "mean_pool_errors",
-      [](I dimension, I tasks, const Counts& lengths, D noise_variance, D task_variance, I pools,
-         std::uint64_t seed, baselines::PoolLaw law) {
+      [](I dimension, I tasks, const Counts& lengths, D noise_variance, D task_variance, I pools, std::uint64_t seed,
+         baselines::PoolLaw law) {
         const auto count = static_cast<Eigen::Index>(lengths.size());
         Eigen::VectorXd seen(count), seen_error(count), fresh(count), fresh_error(count);
         {
@@ -126,9 +126,9 @@ void bind_reference_curves(Room& room) {
   bind_pools(room);
   room.module().def(
       "reference_curves",
-      [](I dimension, const Counts& lengths, D noise, D prior, D input, const Counts& layers,
-         const Counts& looped, bool query_noise, bool per_dimension, const Counts& pretraining_tasks,
-         const Counts& sgd_tasks, I pools, std::uint64_t pool_seed) {
+      [](I dimension, const Counts& lengths, D noise, D prior, D input, const Counts& layers, const Counts& looped,
+         bool query_noise, bool per_dimension, const Counts& pretraining_tasks, const Counts& sgd_tasks, I pools,
+         std::uint64_t pool_seed) {
         const nb::gil_scoped_release released;
         const Settings settings{dimension,
                                 noise,

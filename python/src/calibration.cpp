@@ -184,15 +184,13 @@ void bind_heads(nb::module_& m) {
       .def("phases", &Calibration::phases)
       .def(
           "detail",
-          [](const Calibration& self, I layer, I head, std::optional<D> gap, I trained_length,
-             const Counts& factors) {
+          [](const Calibration& self, I layer, I head, std::optional<D> gap, I trained_length, const Counts& factors) {
             return self.detail(layer, head, {gap, trained_length, factors});
           },
           "layer"_a, "head"_a, "gap"_a.none(), "trained_length"_a, "factors"_a)
       .def(
           "advice",
-          [](const Calibration& self, I layer, I head, std::optional<D> gap, I trained_length,
-             const Counts& factors) {
+          [](const Calibration& self, I layer, I head, std::optional<D> gap, I trained_length, const Counts& factors) {
             return self.advice(layer, head, {gap, trained_length, factors});
           },
           "layer"_a, "head"_a, "gap"_a.none(), "trained_length"_a, "factors"_a)

@@ -10,7 +10,8 @@
 #include "lengths.hpp"
 #include "records.hpp"
 
-/// What a layer of regression is compared with, posterior mean and ridge, and what is found from data: moment ratios and tasks.
+/// What a layer of regression is compared with, posterior mean and ridge, and what is found from data: moment ratios
+/// and tasks.
 namespace incontext::python {
 
 namespace {
@@ -64,7 +65,8 @@ void bind_ridge(Room& room) {
   using IsoTask = regression::IsotropicTask<D>;
   using IsoAttention = regression::IsotropicAttention<D>;
   room.form("centered_ridge_risk_isotropic_limit",
-            [](const IsoTask& t, I l) { return regression::centered_ridge_risk_isotropic_limit(t, l); }, {task, length});
+            [](const IsoTask& t, I l) { return regression::centered_ridge_risk_isotropic_limit(t, l); },
+            {task, length});
   room.form(
       "optimal_temperature_isotropic",
       [](const IsoAttention& a, const IsoTask& t, I l) { return regression::optimal_temperature_isotropic(a, t, l); },

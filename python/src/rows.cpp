@@ -77,8 +77,8 @@ RowFunction<T> row_function(const maps::AnyMap<T>& map, const std::shared_ptr<co
   };
 }
 
-/// Whether a row shows no key: its scores are all masks, in any map. Such a row is refused unless it is to be zeros, but
-/// one of finite numbers in a map that does not count its keys.
+/// Whether a row shows no key: its scores are all masks, in any map. Such a row is refused unless it is to be zeros,
+/// but one of finite numbers in a map that does not count its keys.
 template <class T>
 bool is_zero_row(scoring::Row<const T> scores, const Masks& masks) {
   constexpr const char* or_zeros = ", or zero_masked_rows=True for weights of 0";
@@ -146,9 +146,10 @@ ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores,
   const nb::object z = as_real_array(scores);
   if (!given.is_none()) require_result(given, z);
   const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object o = other.is_none() ? z
-                                       : nb::object(nb::module_::import_("incontext.scoring").attr("_beside")(
-                                             aligned(numpy.attr("asarray")(other, z.attr("dtype"))), z));
+  const nb::object o =
+      other.is_none() ? z
+                      : nb::object(nb::module_::import_("incontext.scoring")
+                                       .attr("_beside")(aligned(numpy.attr("asarray")(other, z.attr("dtype"))), z));
   nb::list lead;
   for (const nb::handle size : z.attr("shape")) lead.append(size);
   if (lead.size() > 0) lead[lead.size() - 1] = 1;

@@ -61,8 +61,8 @@ void bind_factories(nb::module_& m) {
       "device"_a, "threads"_a, "What incontext.training.ContextTraining is made of.");
   m.def(
       "_needle_training",
-      [](const Counts& lengths, training::NeedleRule rule, simulate::ScoreLaw law, D needle_mean,
-         D needle_stddev, I batch, std::uint64_t seed, const nb::object& device, int threads) {
+      [](const Counts& lengths, training::NeedleRule rule, simulate::ScoreLaw law, D needle_mean, D needle_stddev,
+         I batch, std::uint64_t seed, const nb::object& device, int threads) {
         const training::NeedleTraining training(
             lengths, rule, {seed, law, needle_mean, needle_stddev, batch, device_of(device), threads});
         return Sampled{.initial = training.initial(),

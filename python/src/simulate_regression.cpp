@@ -11,10 +11,10 @@
 #include "incontext/regression/error_gradient.hpp"
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/simulate/baselines/baseline_errors.hpp"
-#include "incontext/simulate/regression/ridge_risk.hpp"
 #include "incontext/simulate/regression/reduced_softmax_error.hpp"
 #include "incontext/simulate/regression/regression_error.hpp"
 #include "incontext/simulate/regression/regression_error_on_rows.hpp"
+#include "incontext/simulate/regression/ridge_risk.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
 #include "scoring_maps.hpp"
@@ -200,8 +200,7 @@ void bind_simulate_regression(Room& room) {
     m.def(
         name,
         [simulate_risk](const Task& task, std::int64_t length, const nb::kwargs& options) {
-          return run_simulation(options,
-                                [&](const simulate::Options& o) { return simulate_risk(task, length, o); });
+          return run_simulation(options, [&](const simulate::Options& o) { return simulate_risk(task, length, o); });
         },
         "task"_a, "context_length"_a, "options"_a, with_options(room.docs(name)));
   };

@@ -1,4 +1,5 @@
-// A program of docs/theory/regression.md, word for word: the deterministic equivalent of the Bayes risk beside simulated risks.
+// A program of docs/theory/regression.md, word for word: the deterministic equivalent of the ridge risk beside
+// simulated risks.
 #include <cstdint>
 #include <cstdio>
 #include <incontext/baselines/ridge_risk.hpp>

@@ -205,7 +205,8 @@ TEST_CASE("without a rejected near miss nothing is confirmed") {
   CHECK(decided({}).is_incomplete);
   CHECK(decided({}).reason == part("no row of a table 'Negative controls'"));
   CHECK(decided({control("wrong by little", 1.01, 1.005, "cannot tell")}).outcome == Outcome::undecided);
-  CHECK(decided({control("wrong by little", 1.01, 1.005, "cannot tell")}).reason == part("a near miss is not rejected"));
+  CHECK(decided({control("wrong by little", 1.01, 1.005, "cannot tell")}).reason ==
+        part("a near miss is not rejected"));
 }
 
 TEST_CASE("a theory's own error is not held against it") {
@@ -305,9 +306,9 @@ TEST_CASE("a simulation that a theory only bounds is judged on that side alone, 
   CHECK(from_above(9) == State::rejected);
   Json shown = bounded(1, -40);  // without a relation and a verdict it is only shown
   shown["relation"] = shown["verdict"] = shown["theory"] = nullptr;
-  CHECK(ledger_of({claim_of()}, {run_of({shown, judged(2, 1, 0)}, rejected_control)})
-            .decisions.front()
-            .family.members == 1);
+  CHECK(
+      ledger_of({claim_of()}, {run_of({shown, judged(2, 1, 0)}, rejected_control)}).decisions.front().family.members ==
+      1);
 }
 
 namespace {
@@ -537,8 +538,8 @@ std::set<std::string> anchors_of(const std::filesystem::path& page) {
   return anchors;
 }
 
-/// A report's arguments but for the seed, what a run is not changed by, and the methods, of which a second recording may
-/// leave out those that no rule asks about again.
+/// A report's arguments but for the seed, what a run is not changed by, and the methods, of which a second recording
+/// may leave out those that no rule asks about again.
 Json without_seed(Json arguments) {
   for (const char* name : {"seed", "output", "threads", "methods"}) arguments.erase(name);
   return arguments;

@@ -51,7 +51,8 @@ TEST_CASE("every verdict has its rows, and its word says where it was tried") {
 }
 
 TEST_CASE("a sentence holds in a regime if each rejected row has its own, and the same holds in another") {
-  const Seen rejected = seen(Role::paper, State::rejected, "short rows"), held = seen(Role::paper, State::holds, "long rows");
+  const Seen rejected = seen(Role::paper, State::rejected, "short rows"),
+             held = seen(Role::paper, State::holds, "long rows");
   const Groups in_a_regime{rejected, held, seen(Role::control, State::rejected)};
   for (const Scale scale : {Scale::paper, Scale::trained}) {
     CHECK(outcome_of(in_a_regime, scale) == Outcome::in_a_regime);
@@ -66,6 +67,23 @@ TEST_CASE("a sentence holds in a regime if each rejected row has its own, and th
   CHECK(outcome_of({seen(Role::paper, State::rejected), held, seen(Role::control, State::rejected)}) ==
         Outcome::contradicted);  // where it does not, neither
   CHECK(outcome_of(with(in_a_regime, seen(Role::paper, State::rejected))) == Outcome::contradicted);
+}
+
+TEST_CASE("a model that has not learned its own task refutes nothing") {
+  const Groups wrong = with(good, seen(Role::paper, State::rejected));
+  CHECK(outcome_of(with(wrong, seen(Role::premise, State::holds)), Scale::trained) == Outcome::not_reproduced);
+  for (const State state : {State::rejected, State::undecided}) {
+    CHECK(outcome_of(with(wrong, seen(Role::premise, state)), Scale::trained) == Outcome::undecided);
+    CHECK(outcome_of(with(good, seen(Role::premise, state)), Scale::trained) == Outcome::seen_trained);
+  }
+}
+
+TEST_CASE("printed numbers show, or do not, or are two for one") {
+  const Groups wrong{seen(Role::paper, State::rejected)}, right{seen(Role::paper, State::holds)};
+  CHECK(outcome_of(right, Scale::printed) == Outcome::shown_by_print);
+  CHECK(outcome_of(wrong, Scale::printed) == Outcome::undecided_by_print);
+  CHECK(outcome_of(right, Scale::printed_twice) == Outcome::differs_in_print);
+  CHECK(outcome_of(wrong, Scale::printed_twice) == Outcome::undecided_by_print);
 }
 
 TEST_CASE("what the rows of a claim do not need to do, and what they must not") {
@@ -122,11 +140,13 @@ TEST_CASE("no verdict outlives a mutation of what it rests on, for every claim o
     if (of_paper == 0) continue;
     const bool ours = !claim.ours.empty();
     const Outcome before = outcome_of(groups, claim.scale, ours);
-    CHECK(before == (claim.scale == Scale::trained     ? Outcome::seen_trained
-                     : claim.scale == Scale::untrained ? Outcome::seen_untrained
-                     : claim.scale == Scale::built     ? Outcome::seen_built
-                     : ours                            ? Outcome::confirmed_in_ours
-                                                       : Outcome::confirmed));
+    CHECK(before == (claim.scale == Scale::trained         ? Outcome::seen_trained
+                     : claim.scale == Scale::untrained     ? Outcome::seen_untrained
+                     : claim.scale == Scale::built         ? Outcome::seen_built
+                     : claim.scale == Scale::printed       ? Outcome::shown_by_print
+                     : claim.scale == Scale::printed_twice ? Outcome::differs_in_print
+                     : ours                                ? Outcome::confirmed_in_ours
+                                                           : Outcome::confirmed));
     for (std::size_t i = 0; i < groups.size(); ++i) {
       CAPTURE(i);
       Groups mutant = groups;
@@ -148,7 +168,7 @@ TEST_CASE("no verdict outlives a mutation of what it rests on, for every claim o
         CHECK(outcome_of(mutant, claim.scale, ours) != before);
         mutant[i].state = State::undecided;
         CHECK(outcome_of(mutant, claim.scale, ours) != before);
-      } else {
+      } else if (is_ours(groups[i].role)) {
         mutant[i].state = State::rejected;
         CHECK(outcome_of(mutant, claim.scale, ours) != before);
       }
@@ -196,7 +216,7 @@ TEST_CASE("a claims file is read, and what is wrong in it is named with its line
   CHECK(refusal(head) == part("file.toml, line 8: p/a: has neither a row of the paper nor an identity"));
   CHECK(refusal(head + rows + "colour = 1\n") == part("file.toml, line 17: p/a, rows: has an unknown key 'colour'"));
   CHECK(refusal(head + rows + "role = \"judge\"\n") ==
-        part("'role' is none of paper, exact, control, identity, addition"));
+        part("'role' is none of paper, exact, control, identity, addition, premise"));
   CHECK(refusal(head + rows + "question = \"above\"\n") == part("need 'than', or 'than_rows' or 'than_column'"));
   CHECK(refusal(head + rows + "question = \"rises\"\n") == part("needs 'along'"));
   CHECK(refusal(head + rows + "thresholds = [1]\n") == part("'thresholds' need 'than'"));

@@ -75,3 +75,30 @@ def _():
 def _():
     serial, *others = (report(f"tasks --trials 60000 --device {device}")["tables"] for device in ("serial", "openmp", "tbb"))
     assert all(other == serial for other in others)
+
+
+@case("printed counts and scores are tested as SciPy tests them, and were copied rightly")
+def _():
+    found = report("tasks --figure printed")
+    counts, probes = found["tables"][:2]
+    # scipy.stats.fisher_exact of SciPy 1.17
+    fisher = {("Table 1, main", "NormSoftmax"): 0.21052631578947367, ("Table 1, main", "temperature 40"): 0.1788954079975752,
+              ("Table 1, main", "weight decay 0.5"): 0.6499166468206717,
+              ("Table 1, no position", "NormSoftmax"): 0.14285714285714288, ("Table 1, no position", "warm-up 20"): 1.0,
+              ("Table 2", "NormSoftmax"): 4.130504412047905e-16, ("Table 2", "temperature 1/3"): 0.00011891461145520138,
+              ("Table 2", "Heat Treatment"): 6.501736032210344e-07, ("Table 2", "warm-up 20"): 0.012951229677508008}
+    for one in counts["rows"]:
+        if (one["table"], one["method"]) in fisher:
+            assert near(one["p_value"] / fisher.pop((one["table"], one["method"])), 1, 1e-9)
+    assert not fisher
+    # scipy.stats.ttest_rel, and permutation_test of the sum of positive ranks over all signs
+    paired = {("MLM", "SSA 1.5"): (1.9270588235294128, 0.1904357780538239, 0.2246856689453125, 11),
+              ("holistic", "SSA 1.1"): (3.194117647058823, 0.09621631256338894, 0.3116455078125, 10),
+              ("holistic", "SSA 2"): (-5.529411764705884, 0.03686119234004725, 0.10089111328125, 6)}
+    for one in probes["rows"]:
+        if (one["metric"], one["model"]) in paired:
+            mean, t, wilcoxon, better = paired.pop((one["metric"], one["model"]))
+            assert near(one["difference"], mean, 1e-9) and near(one["p_value"], t, 1e-9)
+            assert near(one["wilcoxon_p_value"], wilcoxon, 1e-9) and one["better"] == better
+    assert not paired
+    assert found["verdict"]["agrees"] is True and found["seed"] is None  # nothing is drawn

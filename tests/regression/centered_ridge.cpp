@@ -82,8 +82,9 @@ TEST_CASE("a context without means has one posterior, centered or not, and a lon
     if (l >= 2) CHECK(risk <= centered_ridge_risk(first, task) * (1 + 1e-13));
     before = risk;
   }
-  CHECK(refuses<std::invalid_argument>([&] { posterior(Matrix<double>(0, 3), Vector<double>(0), mean, covariance, 1.0); },
-                                       {"posterior", "context_length", "0"}));
+  CHECK(
+      refuses<std::invalid_argument>([&] { posterior(Matrix<double>(0, 3), Vector<double>(0), mean, covariance, 1.0); },
+                                     {"posterior", "context_length", "0"}));
 }
 
 TEST_CASE("the two factorizations agree where either may be taken") {
@@ -193,9 +194,9 @@ TEST_CASE("centered_ridge refuses shapes and values by name") {
   const Vector<double> labels = cases.vector(5);
   const Vector<double> mean = cases.vector(2);
   const Matrix<double> covariance = cases.covariance(2);
-  CHECK(
-      refuses<std::logic_error>([&] { centered_ridge<double>(inputs.topRows(1), labels.head(1), mean, covariance, 0.1); },
-                                {"context_length", "value = 1"}));
+  CHECK(refuses<std::logic_error>(
+      [&] { centered_ridge<double>(inputs.topRows(1), labels.head(1), mean, covariance, 0.1); },
+      {"context_length", "value = 1"}));
   CHECK(refuses<std::logic_error>([&] { centered_ridge<double>(inputs, labels.head(4), mean, covariance, 0.1); },
                                   {"labels", "4 x 1"}));
   CHECK(refuses<std::logic_error>([&] { centered_ridge<double>(inputs, labels, cases.vector(3), covariance, 0.1); },
@@ -207,8 +208,8 @@ TEST_CASE("centered_ridge refuses shapes and values by name") {
                                   {"noise_variance", "-0.1"}));
   Matrix<double> broken = inputs;
   broken(3, 1) = std::nan("");
-  CHECK(
-      refuses<std::logic_error>([&] { centered_ridge(broken, labels, mean, covariance, 0.1); }, {"inputs(3, 1)", "nan"}));
+  CHECK(refuses<std::logic_error>([&] { centered_ridge(broken, labels, mean, covariance, 0.1); },
+                                  {"inputs(3, 1)", "nan"}));
   Vector<double> broken_labels = labels;
   broken_labels(2) = std::numeric_limits<double>::infinity();
   CHECK(refuses<std::logic_error>([&] { centered_ridge(inputs, broken_labels, mean, covariance, 0.1); },

@@ -1,5 +1,5 @@
-// The posterior in double against 50 digits (float and long double against double in centered_ridge_slow.cpp); the limit
-// without noise at 50 digits.
+// The posterior in double against 50 digits (float and long double against double in centered_ridge_slow.cpp); the
+// limit without noise at 50 digits.
 
 #include "incontext/regression/centered_ridge.hpp"
 

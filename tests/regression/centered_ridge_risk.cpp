@@ -119,7 +119,8 @@ TEST_CASE("the finite risk approaches the isotropic limit as 1/d") {
     if (before > 0.0) CHECK(off < 0.5 * before);
     before = off;
     // Power: leaving out the degree of freedom that centering takes is detected.
-    if (d == 80) CHECK(std::abs(centered_ridge_risk_isotropic_limit(law, d + 2) / finite.about_mean.mean() - 1.0) > 1.5 * off);
+    if (d == 80)
+      CHECK(std::abs(centered_ridge_risk_isotropic_limit(law, d + 2) / finite.about_mean.mean() - 1.0) > 1.5 * off);
   }
   CHECK(before <= 0.01);
 }
@@ -169,8 +170,9 @@ TEST_CASE("the Bayes risks refuse what is outside their domain") {
   CHECK_THROWS_AS(centered_ridge_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3}, 1), std::invalid_argument);
   CHECK(refuses<std::logic_error>([] { centered_ridge_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3}, 1); },
                                   {"context_length", "value = 1"}));
-  CHECK(refuses<std::logic_error>([] { centered_ridge_risk_isotropic_limit(IsotropicTask<double>{.dimension = -3}, 4); },
-                                  {"dimension", "value = -3"}));
+  CHECK(
+      refuses<std::logic_error>([] { centered_ridge_risk_isotropic_limit(IsotropicTask<double>{.dimension = -3}, 4); },
+                                {"dimension", "value = -3"}));
   CHECK(refuses<std::logic_error>(
       [] { centered_ridge_risk_isotropic_limit(IsotropicTask<double>{.dimension = 3, .input_variance = -1.0}, 4); },
       {"input_variance", "value = -1"}));

@@ -35,8 +35,8 @@ TEST_CASE("the isotropic limit rounds as stated, on both sides of d = n") {
           const IsotropicTask<T> task{
               .dimension = d, .input_variance = T(0.75), .task_variance = T(variance), .noise_variance = T(noise)};
           const Real50 exact = printed_limit(d, l, Real50(0.75), Real50(variance), Real50(noise));
-          worst.add(eps_off(centered_ridge_risk_isotropic_limit(task, l), exact, exact), "d ", d, ", l ", l, ", noise ", noise,
-                    ", variance ", variance);
+          worst.add(eps_off(centered_ridge_risk_isotropic_limit(task, l), exact, exact), "d ", d, ", l ", l, ", noise ",
+                    noise, ", variance ", variance);
         }
       }
     }

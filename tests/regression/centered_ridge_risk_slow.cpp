@@ -29,7 +29,8 @@ TEMPLATE_TEST_CASE("the Bayes risks in float and long double are those in double
         CHECK(std::abs(static_cast<double>(value.mean_excess) - expected.mean_excess) <=
               240.0 * eps * expected.mean_excess);
         const double limit = centered_ridge_risk_isotropic_limit(law, l);
-        CHECK(std::abs(static_cast<double>(centered_ridge_risk_isotropic_limit(law_t, l)) - limit) <= 20.0 * eps * limit);
+        CHECK(std::abs(static_cast<double>(centered_ridge_risk_isotropic_limit(law_t, l)) - limit) <=
+              20.0 * eps * limit);
       }
     }
   }

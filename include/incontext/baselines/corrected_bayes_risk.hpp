@@ -56,8 +56,8 @@ T stieltjes_root(const Eigen::Matrix<T, Eigen::Dynamic, 1>& ridges, std::int64_t
 ///
 ///     const auto floor = baselines::corrected_bayes_risk<double>(eigenvalues, 0.1, 40);
 ///
-/// Source    the limit: docs/theory/regression.md#centered-ridge-risk; the correction: Bai and Silverstein 2004, the mean of
-///           linear spectral statistics, differentiated: docs/theory/baselines.md#any-covariance.
+/// Source    the limit: docs/theory/regression.md#centered-ridge-risk; the correction: Bai and Silverstein 2004, the
+///           mean of linear spectral statistics, differentiated: docs/theory/baselines.md#any-covariance.
 /// Shapes    (eigenvalues of W^{1/2} Sigma W^{1/2}: d, examples) -> three scalars
 /// Units     eigenvalues and noise_variance: label units squared.
 /// Domain    eigenvalues > 0, noise_variance > 0, examples >= 1.

@@ -29,7 +29,8 @@ namespace incontext::regression {
 /// Limits    no noise: a b max(d - n, 0). l -> infinity: sigma^2. b -> infinity with d < n: sigma^2 / (1 - gamma).
 /// Errors    std::invalid_argument for counts, std::domain_error for variances.
 /// Accuracy  10 eps of the limit (tests/regression/centered_ridge_risk_50digits.cpp). The limit differs from the finite
-///           risk by O(1/d): at d = 20 it is within 1%, near l = d 2.5% below it (tests/regression/centered_ridge_risk.cpp).
+///           risk by O(1/d): at d = 20 it is within 1%, near l = d 2.5% below it
+///           (tests/regression/centered_ridge_risk.cpp).
 template <Real T>
 T centered_ridge_risk_isotropic_limit(const IsotropicTask<T>& task, std::int64_t context_length) {
   using std::sqrt;
@@ -95,8 +96,8 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 /// Limits    no noise: kappa = 0 for d <= n, else the root of sum e / (e + kappa) = n. Isotropic task:
 ///           centered_ridge_risk_isotropic_limit. l -> infinity: sigma^2.
 /// Errors    std::invalid_argument for l < 2.
-/// Accuracy  60 eps of the risk, 120 eps of mean_excess for d <= 8 (tests/regression/centered_ridge_risk_50digits.cpp). The
-///           equivalent differs from the finite risk by O(1/d): at d = 20 it is within 1-2%, near l = d up to 4.5%
+/// Accuracy  60 eps of the risk, 120 eps of mean_excess for d <= 8 (tests/regression/centered_ridge_risk_50digits.cpp).
+///           The equivalent differs from the finite risk by O(1/d): at d = 20 it is within 1-2%, near l = d up to 4.5%
 ///           below it (tests/regression/centered_ridge_risk.cpp).
 template <Real T>
 CenteredRidgeRiskEquivalent<T> centered_ridge_risk_equivalent(const LinearTask<T>& task, std::int64_t context_length) {

@@ -24,8 +24,8 @@ namespace incontext::regression {
 template <Real T>
 RidgePosterior<T> posterior(const Matrix<T>& inputs, const Vector<T>& labels, const Vector<T>& task_mean,
                             const Matrix<T>& task_covariance, const T& noise_variance) {
-  return detail::ridge_posterior<T>("posterior", detail::ContextMeans::kept, inputs, labels, task_mean,
-                                    task_covariance, noise_variance);
+  return detail::ridge_posterior<T>("posterior", detail::ContextMeans::kept, inputs, labels, task_mean, task_covariance,
+                                    noise_variance);
 }
 
 /// The error of the posterior mean given the inputs of a context, the least that any predictor has; Lambda = E[x x^T].

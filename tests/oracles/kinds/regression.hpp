@@ -62,8 +62,8 @@ inline void register_regression(Registry& registry) {
     return {{"second_moment", moments.second_moment}, {"first_moment", moments.first_moment}, {"ratio", moments.ratio}};
   };
   registry["centered_ridge"] = [](const Fields& in) -> Json {
-    const auto posterior = centered_ridge<double>(in.matrix("X"), in.vector("y"), in.vector("mean_w"), in.matrix("cov_w"),
-                                               in.number("noise_variance"));
+    const auto posterior = centered_ridge<double>(in.matrix("X"), in.vector("y"), in.vector("mean_w"),
+                                                  in.matrix("cov_w"), in.number("noise_variance"));
     return {{"mean", to_json(posterior.mean)}, {"covariance", to_json(posterior.covariance)}};
   };
   registry["centered_ridge_risk_isotropic_limit"] = [](const Fields& in) -> Json {

@@ -40,7 +40,8 @@ statistics::Estimate literal_risk(const regression::LinearTask<double>& task, st
     Matrix<double> inputs(context_length, task.dimension());
     for (Eigen::Index j = 0; j < context_length; ++j) inputs.row(j) = draw_input(engine).transpose();
     const Vector<double> labels = inputs * w + std::sqrt(task.noise_variance()) * fresh(context_length);
-    const auto of = predictor == Predictor::posterior_mean ? regression::posterior<double> : regression::centered_ridge<double>;
+    const auto of =
+        predictor == Predictor::posterior_mean ? regression::posterior<double> : regression::centered_ridge<double>;
     const auto posterior = of(inputs, labels, task.task_mean(), task.task_covariance(), task.noise_variance());
     const Vector<double> query = draw_input(engine);
     const double error = query.dot(posterior.mean) - query.dot(w) - std::sqrt(task.noise_variance()) * normal(engine);
@@ -104,7 +105,7 @@ TEST_CASE("the ridge trial on rows agrees with the ridge run literally on rows")
   for (const std::int64_t context_length : {2, 6}) {
     const auto literal = literal_risk(task, context_length, 40000, draw);
     const auto trial = simulate::centered_ridge_risk_on_rows(rows, task.task_covariance(), 0.3, context_length,
-                                                          {.seed = 32, .trials = 1 << 16});
+                                                             {.seed = 32, .trials = 1 << 16});
     CHECK(std::abs(literal.mean - trial.estimates[0].mean) <= 5 * literal.standard_error);
     const auto least = literal_risk(task, context_length, 40000, draw, Predictor::posterior_mean);
     const auto of_all = simulate::posterior_risk_on_rows(rows, task.task_covariance(), 0.3, context_length,

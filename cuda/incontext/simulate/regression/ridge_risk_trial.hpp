@@ -12,8 +12,8 @@
 
 namespace incontext::simulate {
 
-/// The Gram matrix of a Gaussian context's inputs in the coordinates of the prior: (T B)(T B)^T with T = C^T A and B the
-/// Bartlett factor of l - 1 degrees of freedom for the centered inputs, and what their mean adds where it is kept:
+/// The Gram matrix of a Gaussian context's inputs in the coordinates of the prior: (T B)(T B)^T with T = C^T A and B
+/// the Bartlett factor of l - 1 degrees of freedom for the centered inputs, and what their mean adds where it is kept:
 /// v v^T, v = sqrt(l) C^T (mean input) = sqrt(l) C^T mu + T z.
 ///
 /// Source    derived: docs/theory/regression.md#simulators.
@@ -129,7 +129,8 @@ struct RowGram {
 /// Shapes    one value per trial; second_moment_factor K: d x d lower, by rows.
 /// Units     label units squared.
 /// Domain    noise_variance > 0.
-/// Accuracy  against regression::posterior and centered_ridge on drawn contexts, tests/simulate/regression/ridge_risk.cpp.
+/// Accuracy  against regression::posterior and centered_ridge on drawn contexts,
+///           tests/simulate/regression/ridge_risk.cpp.
 /// Random    that of Gram.
 /// Runs on   host and device, in double
 template <class Gram>

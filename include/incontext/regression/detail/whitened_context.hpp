@@ -89,7 +89,8 @@ class WhitenedContext {
     using std::sqrt;
     const Eigen::JacobiSVD<Matrix<T>> svd(whitened_, Eigen::ComputeThinU | Eigen::ComputeFullV);
     const Vector<T>& s = svd.singularValues();
-    // For l <= d, removing the mean alone makes one singular value vanish; what rounding leaves of it is no information.
+    // For l <= d, removing the mean alone makes one singular value vanish; what rounding leaves of it is no
+    // information.
     const T negligible =
         math::from_count<T>((std::max)(whitened_.rows(), whitened_.cols())) * Eigen::NumTraits<T>::epsilon() * s(0);
     Vector<T> along = Vector<T>::Zero(s.size());
@@ -114,8 +115,8 @@ class WhitenedContext {
 /// The posterior given a context, with or without its means.
 template <Real T>
 RidgePosterior<T> ridge_posterior(std::string_view where, ContextMeans means, const Matrix<T>& inputs,
-                                  const Vector<T>& labels, const Vector<T>& task_mean,
-                                  const Matrix<T>& task_covariance, const T& noise_variance) {
+                                  const Vector<T>& labels, const Vector<T>& task_mean, const Matrix<T>& task_covariance,
+                                  const T& noise_variance) {
   require_shape(where, "labels", labels, inputs.rows(), 1);
   require_finite_entries(where, "labels", labels);
   require_shape(where, "task_mean", task_mean, inputs.cols(), 1);
