@@ -111,16 +111,17 @@ def python(workload):
             raise SystemExit(f"{order['program']} failed with exit code {done.returncode}")
         rows = json.loads(done.stdout)["tables"][0]["rows"]
         temperatures[:] = [row["temperature"] for row in rows if row["temperature"] is not None]
-        return [row["simulation"] for row in rows], after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return [row["simulation"] for row in rows if row["simulation"] is not None], after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     def package(order, trials):
         before = time.process_time()
         maps = ic.simulate.at_temperatures(temperatures, ic.scoring.ApproximateSoftmax())
         run = ic.simulate.regression_error(attention, task, 100, maps, trials=trials, seed=1, device="serial")
-        # the program's share of the trials, and the stream of its second simulation
-        second = dict(trials=trials // 32, seed=1 + 0x9E3779B97F4A7C15, device="serial")
-        ridge = ic.simulate.centered_ridge_risk(task, 100, **second)
-        return [float(one.mean) for one in run.estimates + ridge.estimates], time.process_time() - before
+        # the program's share of the trials, and the streams of its second and third simulation
+        risks = [risk(task, 100, trials=max(trials // 64, 2), seed=(1 + i * 0x9E3779B97F4A7C15) % 2**64, device="serial")
+                 for i, risk in ((1, ic.simulate.centered_ridge_risk), (2, ic.simulate.posterior_risk))]
+        means = [one for simulated in (run, *risks) for one in simulated.estimates]
+        return [float(one.mean) for one in means], time.process_time() - before
 
     def beyond_start(side, order):
         """A side on the order's trials and on almost none: what differs is free of the time to start."""

@@ -101,9 +101,11 @@ void Controls::join(Verdict& verdict) const {
 }
 
 std::string rejections_note(const Table& table, const std::string& wrong_theory) {
+  const auto is_other_z = [](const Column& column) { return column.name.ends_with("_z"); };
+  const auto place = std::find_if(table.columns.begin(), table.columns.end(), is_other_z) - table.columns.begin();
   std::size_t rows = 0, rejected = 0;
   for (const std::vector<Cell>& row : table.rows) {
-    const double* z = std::get_if<double>(&row.back());
+    const double* z = std::get_if<double>(&row.at(static_cast<std::size_t>(place)));
     if (z == nullptr) continue;
     ++rows;
     rejected += std::abs(*z) > 5 ? 1 : 0;

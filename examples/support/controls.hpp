@@ -45,8 +45,8 @@ class Controls {
   std::int64_t failures_ = 0;
 };
 
-/// In how many rows of a table the simulation rejects the wrong theory whose z is in the last column: the table's
-/// negative control, in one sentence. Empty where that column is.
+/// In how many rows of a table the simulation rejects the wrong theory whose z is in a column such as leading_order_z: the
+/// table's negative control, in one sentence. Empty where that column is.
 std::string rejections_note(const Table& table, const std::string& wrong_theory);
 
 }  // namespace incontext::examples

@@ -16,6 +16,8 @@ std::string in_words(const Count& count) {
   return std::to_string(count.successes) + " of " + std::to_string(count.runs);
 }
 
+double share(const Count& count) { return static_cast<double>(count.successes) / static_cast<double>(count.runs); }
+
 /// arXiv 2310.12956: runs with a Eureka moment, each method beside the softmax of the same table.
 Table counts_table() {
   struct Method {
@@ -39,10 +41,15 @@ Table counts_table() {
                                     {"Table 2", "warm-up 20", {14, 36}, schedules},
                                     {"Table 2", "gradient scaling", {5, 36}, schedules}};
   Table table{.title = "Printed counts of runs with a Eureka moment (2310.12956), by Fisher's exact test, two-sided",
-              .columns = {{"table"}, {"method"}, {"count"}, {"softmax"}, {.name = "p_value", .digits = 2}}};
+              .columns = {{"table"},
+                          {"method"},
+                          {"count"},
+                          {"softmax"},
+                          {.name = "difference", .heading = "share, difference", .digits = 2},
+                          {.name = "p_value", .heading = "p", .digits = 2}}};
   for (const Method& one : methods) {
-    table.add_row(
-        {one.table, one.method, in_words(one.count), in_words(one.softmax), fisher_p(one.count, one.softmax)});
+    table.add_row({one.table, one.method, in_words(one.count), in_words(one.softmax),
+                   share(one.count) - share(one.softmax), fisher_p(one.count, one.softmax)});
   }
   table.notes = {
       "The test takes the runs to be independent. The 36 of Table 2 are nine schedules with four seeds each."};

@@ -49,9 +49,8 @@ double signed_rank_p(const std::vector<double>& differences) {
   std::vector<double> chances(all + 1, 0.0);  // of each sum
   chances[0] = 1;
   for (const std::size_t rank : ranks) {
-    for (std::size_t sum = all; sum + 1 > 0; --sum) {
+    for (std::size_t sum = all + 1; sum-- > 0;) {
       chances[sum] = (chances[sum] + (sum >= rank ? chances[sum - rank] : 0)) / 2;
-      if (sum == 0) break;
     }
   }
   const auto distance = [all](std::size_t sum) {

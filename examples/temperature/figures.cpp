@@ -226,8 +226,7 @@ class Figures {
     table.notes = {
         "C: a context's covariance over l examples, R = E w w^T; l C has l - 1 degrees of freedom.",
         "Ridge and posterior mean: the squared error on drawn tasks and labels, averaged over the query; theory: the "
-        "mean "
-        "of σ² + tr(Σ P) in contexts of their own, P the covariance given the context. ± error of the difference.",
+        "mean of σ² + tr(Σ P) in contexts of their own, P the covariance given the context. ± error of the difference.",
         "Limit: what l (G(1) - σ²) tends to as l grows. That of the ridge tends to d σ² = " +
             in_words(static_cast<double>(test_.dimension()) * test_.noise_variance()) + "."};
     return {std::move(table)};

@@ -206,8 +206,10 @@ std::vector<Cell> with_beside(std::vector<Cell> comparison, Cell beside, Cell be
   return comparison;
 }
 
-Cell excess_of(const statistics::Estimate& estimate, const LinearTask& task) {
-  return estimate.count > 0 ? Cell(estimate.mean - task.noise_variance()) : Cell();
+/// What an error exceeds the noise by: the simulated one, or without it the theory's.
+Cell excess_of(const statistics::Estimate& estimate, const std::optional<double>& theory, const LinearTask& task) {
+  if (estimate.count > 0) return estimate.mean - task.noise_variance();
+  return theory ? Cell(*theory - task.noise_variance()) : Cell();
 }
 
 /// Whether a covariance is a multiple of the identity.
@@ -257,6 +259,7 @@ Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& pr
       continue;
     }
     const statistics::Estimate& estimate = simulated[next++];
+    const auto exact = theory.exact ? std::optional(theory.exact(one.temperature).value) : std::nullopt;
     std::vector<Cell> comparison =
         theory.exact ? run.judgment.judged(theory.exact(one.temperature), estimate) : Judgment::shown({}, estimate);
     Cell beside, beside_z;
@@ -266,7 +269,8 @@ Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& pr
       if (estimate.count > 1 && std::isfinite(z)) beside_z = z;
     }
     add_row(table, std::move(cells),
-            with_beside(std::move(comparison), std::move(beside), std::move(beside_z), excess_of(estimate, at.task)));
+            with_beside(std::move(comparison), std::move(beside), std::move(beside_z),
+                        excess_of(estimate, exact, at.task)));
   }
   return simulated;
 }
@@ -287,7 +291,7 @@ References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& p
         exact          ? run.judgment.judged(*exact, simulated)
         : is_mean_kept ? Judgment::shown({}, simulated)
                        : Judgment::shown(limit.risk + limit.mean_excess, simulated),
-        excess_of(simulated, task));
+        excess_of(simulated, exact ? std::optional(exact->value) : std::nullopt, task));
   };
   References references;
   constexpr Eigen::Index largest_dimension = 128;  // a trial takes d^3 operations
@@ -307,7 +311,10 @@ References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& p
     if (const auto exact = exact_posterior_risk(task, freedom)) add_computed(name, exact->value);
   }
   const bool has_no_means = task.input_mean().isZero(0) && task.task_mean().isZero(0);
-  if (reading.scoring == ScoringChoice::approximate_softmax && has_no_means) {
+  const bool is_usual = reading.scoring == ScoringChoice::approximate_softmax &&
+                        reading.convention.query == regression::QueryToken::excluded &&
+                        reading.convention.offset == regression::Offset::removed;
+  if (is_usual && has_no_means) {
     const auto best = regression::trained_attention(task, context_length);
     add_computed("best layer", regression::generalization_error(best, task, context_length, reading.convention)(1));
   }

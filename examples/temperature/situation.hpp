@@ -114,19 +114,21 @@ inline constexpr const char* ridge_name = "ridge (11)";
 /// the posterior mean, below which no predictor errs; and the answer 0. Isotropic tasks with centered inputs are judged
 /// by the exact risk, others stand beside its limit of many dimensions, where that is known; in more than 128
 /// dimensions the exact risk stands alone. Without noise the first two have no row. The layer that errs least on this
-/// law is computed alone, for approximate softmax and laws without means.
+/// law is computed alone, for approximate softmax without the offset and without the query among the keys, and laws
+/// without means.
 References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
                               std::int64_t context_length, const Reading& reading);
 
 inline constexpr const char* references_note =
     "ridge (11): on the centered context, with the true prior and noise; posterior mean: of the whole context, no "
-    "predictor errs less; best layer: of the weights that err least on this very law at τ = 1; answer 0: no context. "
-    "Beyond noise: the error less the noise.";
+    "predictor errs less; both with a sixty-fourth of the trials; best layer: of the weights that err least on this "
+    "very law at τ = 1, for the offset removed "
+    "and laws without means; answer 0: no context. Beyond noise: the simulated error, or the "
+    "theory where there is none, less the noise.";
 
 inline constexpr const char* estimator_note =
     "Each trial draws the sufficient statistics of a context and averages over its labels. --estimator literal runs "
-    "the "
-    "model by its definition instead, as an independent check.";
+    "the model by its definition instead, as an independent check.";
 
 inline constexpr const char* common_draws_note =
     "Rows that differ in temperature alone share their draws, so their z are correlated.";

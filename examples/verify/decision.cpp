@@ -91,7 +91,12 @@ Family family_of(const Claim& claim, const std::vector<Row>& rows) {
       continue;
     }
     for (const std::size_t i : selected(rows, group.rows)) {
-      if (rows[i].kind != RowKind::shown && is_within(group, rows[i])) indices.insert(i);
+      const Row& row = rows[i];
+      if (row.kind == RowKind::shown || !is_within(group, row)) continue;
+      indices.insert(i);
+      // another theory of a judged row, which a group of the paper or of ours puts on trial
+      const bool is_on_trial = row.kind == RowKind::control && group.role != Role::control;
+      if (is_on_trial && !row.is_computed() && row.unjudged.empty()) ++comparisons;
     }
   }
   return judge(rows, indices, comparisons);

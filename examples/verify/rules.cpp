@@ -90,15 +90,13 @@ std::string meaning_of(Outcome outcome) {
   static constexpr std::pair<Outcome, const char*> meanings[] = {
       {Outcome::confirmed, "Every row of the paper holds, in the paper's setting, and every near miss is rejected."},
       {Outcome::confirmed_in_ours,
-       "Every row of the paper holds and every near miss is rejected, in a setting of ours: the paper's is another, or "
-       "is "
-       "not known."},
+       "Every row of the paper holds and every near miss is rejected, in a setting of ours: the paper's is another, "
+       "or is not known."},
       {Outcome::in_a_regime,
        "Rows of the paper are rejected, each in a regime, and the same sentence holds in another regime."},
       {Outcome::contradicted,
        "A row of the paper is rejected in the paper's own setting, exactly or with two seeds, and no regime is known "
-       "in "
-       "which its sentence holds."},
+       "in which its sentence holds."},
       {Outcome::contradicted_in_ours, "The same, in a setting of ours. The paper's may be one in which it holds."},
       {Outcome::seen_trained,
        "The paper trained or measured a larger model, or for longer. In ours, which is trained, all its rows hold."},
@@ -116,9 +114,8 @@ std::string meaning_of(Outcome outcome) {
       {Outcome::differs_in_print,
        "The paper prints two numbers for what it says is one model and one test; the sentence is quoted."},
       {Outcome::undecided,
-       "Neither the claim nor its opposite is rejected, a near miss is not rejected, one seed of two rejects a row, or "
-       "a "
-       "result of ours fails. The reason says which."},
+       "Neither the claim nor its opposite is rejected, a near miss is not rejected, one seed of two rejects a row, "
+       "our model has not learned what the paper's has, or a result of ours fails. The reason says which."},
       {Outcome::not_tried, "Nothing has tried it yet, or its runs are not part of this edition."},
       {Outcome::out_of_reach, "It needs models or data that are not here."}};
   return word_in(meanings, outcome);

@@ -33,7 +33,8 @@ std::string kind_text(RowKind kind) {
 /// Why claims have a verdict that needs a reason; claims with one reason share a note.
 std::vector<std::string> reasons(const Ledger& ledger) {
   std::vector<std::string> notes;
-  for (const Outcome outcome : {Outcome::contradicted, Outcome::in_a_regime, Outcome::not_reproduced,
+  for (const Outcome outcome : {Outcome::contradicted, Outcome::contradicted_in_ours, Outcome::in_a_regime,
+                                Outcome::not_reproduced, Outcome::undecided_by_print, Outcome::differs_in_print,
                                 Outcome::undecided, Outcome::not_tried, Outcome::out_of_reach}) {
     std::vector<std::pair<std::string, std::string>> claims_of_reasons;
     for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
@@ -147,8 +148,9 @@ std::string family_text(const Ledger& ledger) {
 std::string mutants_text(const std::vector<Mutant>& mutants) {
   const auto changed = std::count_if(mutants.begin(), mutants.end(), [](const Mutant& one) { return one.changed; });
   return "Whether verdicts can die: of " + std::to_string(mutants.size()) +
-         " rows and near misses of decided claims, each reversed alone, " + std::to_string(changed) +
-         " change the verdict.";
+         " rows and near misses of decided claims, each reversed alone (of a claim that does not hold, all its "
+         "rejected rows together), " +
+         std::to_string(changed) + " change the verdict.";
 }
 
 Table claims_table(const Ledger& ledger, const Registry& registry, const std::vector<Mutant>& mutants) {
@@ -276,7 +278,7 @@ Table rows_table(const Ledger& ledger) {
 }
 
 Table mutants_table(const Ledger& ledger, const std::vector<Mutant>& mutants) {
-  Table table{.title = "Rows reversed, one at a time",
+  Table table{.title = "Rows reversed",
               .columns = {{"claim"}, {"role"}, {"says"}, {"reversal"}, {"before"}, {"after"}, {"changed"}}};
   for (const Mutant& one : mutants) {
     const Claim& claim = ledger.claims[one.claim];

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Iterator, Mapping, overload
@@ -49,6 +49,10 @@ class Claim:
     docs: str | None
     cite: str
 
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by name, those of the rows included."""
+        return asdict(self)
+
     def _repr_html_(self) -> str:
         names = ("place", "quote", "setting", "ours", "verdict", "reason", "cite")
         shown = {name: getattr(self, name) for name in names}
@@ -57,7 +61,8 @@ class Claim:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.verdict}" + (f" ({self.reason})" if self.reason else ""),
                  f'"{self.quote}" ({self.paper}, {self.place})']
-        return "\n".join(lines + [f"  {row.role}, {row.state}: {row.says}" for row in self.rows])
+        return "\n".join(lines + [f"  {row.role}, {row.state}: {row.says}" + (f" ({row.regime})" if row.regime else "")
+                                  for row in self.rows])
 
 
 class Ledger(Mapping[str, Claim]):

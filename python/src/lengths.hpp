@@ -50,7 +50,7 @@ template <>
 struct nanobind::detail::type_caster<incontext::python::Counts> {
   NB_TYPE_CASTER(incontext::python::Counts, const_name("collections.abc.Sequence[int]"))
   bool from_python(handle given, std::uint8_t, cleanup_list*) noexcept {
-    if (isinstance<str>(given) || isinstance<bytes>(given)) return false;
+    if (isinstance<str>(given) || isinstance<bytes>(given) || !PySequence_Check(given.ptr())) return false;
     try {
       for (handle one : list(given)) {
         if (PyBool_Check(one.ptr())) return false;

@@ -104,9 +104,10 @@ void bind_flow(nb::module_& m, Room& room) {
       .def("__reduce__",
            [](const Trainer& trainer) {
              const training::TrainingState& state = trainer.state();
-             return nb::make_tuple(python_class("training._resumed"), *trainer.source, trainer.options(),
-                                   array(state.parameters), array(state.adam.first), array(state.adam.second),
-                                   state.adam.steps, state.first_loss);
+             const nb::tuple arguments =
+                 nb::make_tuple(*trainer.source, trainer.options(), array(state.parameters), array(state.adam.first),
+                                array(state.adam.second), state.adam.steps, state.first_loss);
+             return nb::make_tuple(python_class("training._resumed"), arguments);
            })
       .def(
           "_resume",

@@ -1,5 +1,4 @@
-// A program of docs/theory/regression.md, word for word: the deterministic equivalent of the ridge risk beside
-// simulated risks.
+// A program of docs/theory/regression.md, word for word: the deterministic equivalent of a risk, simulated.
 #include <cstdint>
 #include <cstdio>
 #include <incontext/baselines/ridge_risk.hpp>

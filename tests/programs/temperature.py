@@ -29,16 +29,15 @@ def _():
     tables = [table for line in lines for table in report(f"temperature {line} --dimension 10 --trials 4096")["tables"]
               if any(one["name"] == "predictor" for one in table["columns"])]
     for table in tables:
-        floor = None
-        for row in reversed(table["rows"]):
-            error = row["theory"] if row["simulation"] is None else row["simulation"]
-            if row["predictor"] == "posterior mean":
-                floor = error
-            elif row["predictor"] == "ridge (11)":
-                assert row["verdict"] != "DISAGREES" and error > floor
-            elif floor is not None and row["predictor"].startswith("attention"):
-                assert error > floor
-        assert floor is not None
+        by_law = {}
+        for row in table["rows"]:
+            law = tuple(row.get(name) for name in ("context_length", "input_covariance_scale", "input_eigenvalue_decay",
+                                                   "task_covariance_scale", "noise_variance", "input_mean_length"))
+            by_law.setdefault(law, []).append(row)
+        for law in by_law.values():
+            error = {row["predictor"]: row["theory"] if row["simulation"] is None else row["simulation"] for row in law}
+            assert {"ridge (11)", "posterior mean", "answer 0"} <= set(error)
+            assert all(one > error["posterior mean"] for name, one in error.items() if name != "posterior mean")
     judged = [row for row in tables[0]["rows"] if row["predictor"] in ("ridge (11)", "posterior mean")]
     assert len(judged) == 4 and all(row["verdict"] == "agrees" for row in judged)
 

@@ -187,6 +187,7 @@ def test_the_ledger_has_every_claim_with_its_rows_and_says_how_to_cite_it(tmp_pa
         assert one.verdict != "holds in a regime" or {"holds", "does not hold"} <= states, one.name
     one = ic.ledger("temperature/theorem-4.3")
     assert one == ledger["temperature/theorem-4.3"] and one.paper == "arXiv 2511.01292" and one.quote in str(one)
+    assert one.to_dict()["rows"][0]["says"] == one.rows[0].says and "(l = 100 = 5 d)" in str(ledger["temperature/equation-11"])
     with pytest.raises(KeyError, match="temperature/theorem-4.2"):
         ledger["temperature/theorem-4.1"]
     (tmp_path / "other.json").write_text("{}")

@@ -246,7 +246,7 @@ EXCEPTIONS = {
     "regression::LinearTask": "the law that data are drawn from",
     "scoring::JacobianNorms": "the expressions are those of jacobian_norms",
     "scoring::RowSummary": "the expressions are those of summary",
-    "simulate::centered_ridge_risk": "an estimate, beside baselines.bayes_risk in its example",
+    "simulate::posterior_risk": "an estimate, beside baselines.bayes_risk in its example",
     "simulate::reduced_softmax_error": "an estimate, beside regression.softmax_error in its example",
     "simulate::regression_error": "an estimate, beside regression.generalization_error in its example",
     "statistics::Agreement": "the expressions are those of agree",

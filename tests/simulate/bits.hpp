@@ -159,6 +159,9 @@ inline std::vector<std::string> bits(simulate::Device device, int threads, std::
   append_bits(lines, "ridge-double", simulate::centered_ridge_risk(task, 5, options));
   append_bits(lines, "ridge-rows-double",
               simulate::centered_ridge_risk_on_rows(rows, task.task_covariance(), 0.25, 6, options));
+  append_bits(lines, "posterior-double", simulate::posterior_risk(task, 5, options));
+  append_bits(lines, "posterior-rows-double",
+              simulate::posterior_risk_on_rows(rows, task.task_covariance(), 0.25, 6, options));
   const auto wide = wide_model();
   append_bits(lines, "wide-double",
               simulate::regression_error<double>(wide.second, wide.first, 30, approximate, options));

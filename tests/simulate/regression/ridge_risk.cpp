@@ -81,6 +81,9 @@ TEST_CASE(
   const int d = 5;
   const auto task =
       regression::LinearTask<double>::isotropic({.dimension = d, .task_variance = prior, .noise_variance = noise});
+  const auto of_one = simulate::posterior_risk(task, 1, {.seed = 34, .trials = 1 << 16}).estimates[0];
+  CHECK(std::abs(of_one.mean - baselines::bayes_risk(baselines::WishartSpectrum<double>(1, d), {noise, prior})) <=
+        5 * of_one.standard_error);
   for (const std::int64_t l : {2, 3, 5, 6, 7, 20}) {
     const auto risk = simulate::centered_ridge_risk(task, l, {.seed = 32, .trials = 1 << 16}).estimates[0];
     const auto of_posterior = [&](std::int64_t examples) {

@@ -34,8 +34,10 @@ struct GaussianGram {
     const auto factor = scratch.take(std::int64_t{d} * d), product = scratch.take(std::int64_t{d} * d);
     const std::int64_t freedom = context_length - 1;
     const int columns = freedom < d ? static_cast<int>(freedom) : d;
-    random::bartlett_factor(trials, {RegressionStream::wishart, RegressionStream::wishart_diagonal}, {d, freedom},
-                            factor.base, factor.stride);
+    if (freedom > 0) {
+      random::bartlett_factor(trials, {RegressionStream::wishart, RegressionStream::wishart_diagonal}, {d, freedom},
+                              factor.base, factor.stride);
+    }
     for (int i = 0; i < d && !stop_requested(); ++i) {
       for (int j = 0; j < columns; ++j) {
         Lanes<double, W>& entry = product[i * d + j];
