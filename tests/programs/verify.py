@@ -42,6 +42,17 @@ def _():
         assert all(one["simulation"] in in_ledger for one in table["rows"])
 
 
+@case("a claim has the verdict of the whole ledger, alone and beside others")
+def _():
+    recorded = json.loads((ROOT / "python/incontext/ledger.json").read_text())["tables"][0]["rows"]
+    whole = {one["claim"]: one["verdict"] for one in recorded}
+    together = ["normsoftmax/figure-7a-heat-treatment", "normsoftmax/figure-7a-normsoftmax", "normsoftmax/eureka-moments",
+                "scalable-softmax/figure-1", "signed-averaging/table-2"]
+    for claims in (together[:1], together[3:4], together):
+        for one in report(f"verify --claim {','.join(claims)}")["tables"][0]["rows"]:
+            assert one["verdict"] == whole[one["claim"]], one["claim"]
+
+
 @case("every table that a claim names has its title in the program's sources")
 def _():
     literals = {text for source in (ROOT / "examples").glob("*/*.[ch]pp")
