@@ -77,7 +77,7 @@ Ruling rule_held(Scale scale, bool setting_is_ours) {
     case Scale::printed:
       return {Outcome::shown_by_print, "the numbers that the paper prints show it"};
     case Scale::printed_twice:
-      return {Outcome::differs_in_print, "the paper prints two numbers for one model and test"};
+      return {Outcome::differs_in_print, "the paper prints two numbers for one architecture and one test"};
     case Scale::paper:
       break;
   }
@@ -112,7 +112,8 @@ std::string meaning_of(Outcome outcome) {
        "Nothing of ours: a test of numbers that the paper prints shows it at the level of 5%."},
       {Outcome::undecided_by_print, "The same test does not show it. The paper may have more runs than it prints."},
       {Outcome::differs_in_print,
-       "The paper prints two numbers for what it says is one model and one test; the sentence is quoted."},
+       "The paper prints two numbers for one architecture and one test, as a quoted sentence says. They may be two "
+       "runs."},
       {Outcome::undecided,
        "Neither the claim nor its opposite is rejected, a near miss is not rejected, one seed of two rejects a row, "
        "our model has not learned what the paper's has, or a result of ours fails. The reason says which."},
