@@ -11,8 +11,8 @@ namespace incontext::regression {
 /// \f[ P = \left(X^T X/\sigma^2 + W^{-1}\right)^{-1},\quad
 ///     \hat w = P\left(X^T y/\sigma^2 + W^{-1}\mu_w\right) \f]
 ///
-///     const auto best = regression::posterior(inputs, labels, task_mean, task_covariance, 0.1);
-///     const double answer = query.dot(best.mean);
+///     const auto best = regression::posterior(inputs, labels, task.task_mean(), task.task_covariance(), 0.1);
+///     const double answer = rows.row(0).dot(best.mean);
 ///
 /// Source    linear regression with a normal prior, for the model (2) of arXiv 2511.01292, whose labels have no
 ///           intercept; docs/theory/regression.md#centered-ridge.
