@@ -118,7 +118,7 @@ def python(workload):
         maps = ic.simulate.at_temperatures(temperatures, ic.scoring.ApproximateSoftmax())
         run = ic.simulate.regression_error(attention, task, 100, maps, trials=trials, seed=1, device="serial")
         # the program's share of the trials, and the streams of its second and third simulation
-        risks = [risk(task, 100, trials=max(trials // 64, 2), seed=(1 + i * 0x9E3779B97F4A7C15) % 2**64, device="serial")
+        risks = [risk(task, 100, trials=max(trials // 64, min(trials, 16)), seed=(1 + i * 0x9E3779B97F4A7C15) % 2**64, device="serial")
                  for i, risk in ((1, ic.simulate.centered_ridge_risk), (2, ic.simulate.posterior_risk))]
         means = [one for simulated in (run, *risks) for one in simulated.estimates]
         return [float(one.mean) for one in means], time.process_time() - before

@@ -36,7 +36,8 @@ class Controls {
   void join(Verdict& verdict) const;
 
  protected:
-  /// With another table, whose last columns are those of every control. With fewer trials than these, none is a failure.
+  /// With another table, whose last columns are those of every control. With fewer trials than these, none is a
+  /// failure.
   Controls(Table table, std::int64_t fewest_trials);
 
  private:
@@ -45,8 +46,8 @@ class Controls {
   std::int64_t failures_ = 0;
 };
 
-/// In how many rows of a table the simulation rejects the wrong theory whose z is in a column such as leading_order_z: the
-/// table's negative control, in one sentence. Empty where that column is.
+/// In how many rows of a table the simulation rejects the wrong theory whose z is in a column such as leading_order_z:
+/// the table's negative control, in one sentence. Empty where that column is.
 std::string rejections_note(const Table& table, const std::string& wrong_theory);
 
 }  // namespace incontext::examples

@@ -24,9 +24,11 @@ struct Simulator::State {
 namespace {
 
 /// A ridge trial averages labels and query in closed form, and its standard deviation is a hundred times smaller than
-/// that of a squared error. So a sixty-fourth of the trials is enough for the most accurate numbers of its table.
+/// that of a squared error. So a sixty-fourth of the trials is enough for the most accurate numbers of its table, but
+/// no fewer than can be judged.
 simulate::Options ridge_options(simulate::Options options) {
-  if (options.trials > 0) options.trials = std::max<std::int64_t>(options.trials / 64, 2);
+  constexpr std::int64_t least = 16;
+  options.trials = std::max(options.trials / 64, std::min(options.trials, least));
   return options;
 }
 

@@ -121,7 +121,8 @@ References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& p
 
 inline constexpr const char* references_note =
     "ridge (11): on the centered context, with the true prior and noise; posterior mean: of the whole context, no "
-    "predictor errs less; both with a sixty-fourth of the trials; best layer: of the weights that err least on this "
+    "predictor errs less; both with a sixty-fourth of the trials, or 16; best layer: of the weights that err least on "
+    "this "
     "very law at τ = 1, for the offset removed "
     "and laws without means; answer 0: no context. Beyond noise: the simulated error, or the "
     "theory where there is none, less the noise.";
