@@ -30,7 +30,7 @@ FIRST = {
     "SSMax": "docs/theory/scoring.html#ssmax",
     "entmax gradient": "docs/theory/scoring.html#entmax",
     "kernel gradient descent": "docs/theory/classification.html#steps-the-step-of-kernel-gradient-descent",
-    "Bayes risk": "docs/theory/regression.html#centered-ridge-risk",
+    "risk of the centered ridge": "docs/theory/regression.html#centered-ridge",
     "moment ratio": "docs/theory/regression.html#moment-ratio",
     "inverse participation ratio": "docs/theory/classification.html#inverse-participation-ratio",
     "fading": "docs/glossary.html#",

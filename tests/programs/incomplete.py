@@ -66,12 +66,12 @@ def _():
 def _():
     for temperature in "1e-19", "1e-20", "1e-30":
         found = checked(report(f"temperature --temperatures {temperature} --trials 4096 --dimension 3", code=3))
-        assert len(found["tables"][0]["rows"]) == 4
+        assert len(found["tables"][0]["rows"]) == 6
         one = found["tables"][0]["rows"][0]
         assert one["temperature"] == float(temperature)
         assert one["simulation"] is None
         assert "of 4096 trials were not finite" in one["reason"]
-        assert found["verdict"]["judged"] == 2
+        assert found["verdict"]["judged"] == 4
 
 
 @case("parameters outside the range of single precision are refused by name, value and range")
@@ -183,7 +183,7 @@ def _():
     assert ",z,trials,values,tolerance,verdict,reason," in ",".join(header)
     assert header[-11:] == ("command,complete,exit_code,run_trials,seconds,device,threads,instructions,seed,version,"
                             "commit").split(",")
-    assert len(rows) == 8
+    assert len(rows) == 10
     for one in rows:
         assert len(one) == len(header)
         said = dict(zip(header, one))
