@@ -27,7 +27,10 @@ UnusedOptions complete(const CLI::App& app, TaskOptions& o) {
     unused.add("--figure " + text_of(app, "--figure"),
                {"--input-stddev", "--function-stddev", "--lengths", "--largest-value"});
   }
-  if (o.figure == TaskFigure::printed) unused.add("--figure printed", {"--trials", "--seed", "--relative-error"});
+  if (o.figure == TaskFigure::printed) {  // draws nothing
+    unused.add("--figure printed", {"--trials", "--seed", "--relative-error", "--device", "--threads", "--checkpoint",
+                                    "--resume", "--part", "--replace-by-partial"});
+  }
   add_unused_run_options(unused, o.simulation, o.output);
   return unused;
 }

@@ -413,7 +413,9 @@ class Figures {
         if (!same) named.push_back({"corrected heuristic", by_hand});
         named.push_back({same ? "τ*, corrected heuristic" : "τ*", error.optimal});
         add_attention_rows(table, run_, {value}, situation, error, named, options_.reading);
-        add_reference_rows(table, run_, {value}, situation.task, situation.context_length, options_.reading);
+        constexpr std::int64_t largest_dimension = 128;  // these rows are many, and a trial takes d^3 operations
+        add_reference_rows(table, run_, {value}, situation.task, situation.context_length, options_.reading,
+                           situation.task.dimension() <= largest_dimension);
       }
       add_notes(table);
       tables.push_back(std::move(table));

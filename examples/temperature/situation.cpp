@@ -276,7 +276,7 @@ Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& pr
 }
 
 References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
-                              std::int64_t context_length, const Reading& reading) {
+                              std::int64_t context_length, const Reading& reading, bool simulates) {
   const auto add = [&](const char* name, std::vector<Cell> comparison, Cell excess) {
     std::vector<Cell> cells = prefix;
     cells.insert(cells.end(), {name, std::monostate{}});
@@ -294,8 +294,7 @@ References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& p
         excess_of(simulated, exact ? std::optional(exact->value) : std::nullopt, task));
   };
   References references;
-  constexpr Eigen::Index largest_dimension = 128;  // a trial takes d^3 operations
-  if (task.noise_variance() > 0 && task.dimension() <= largest_dimension) {
+  if (task.noise_variance() > 0 && simulates) {
     references.ridge = run.simulator.centered_ridge_risk(task, context_length);
     references.posterior = run.simulator.posterior_risk(task, context_length);
     add_simulated(ridge_name, references.ridge, context_length - 1);
@@ -307,7 +306,7 @@ References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& p
     add(name, std::move(computed), error - task.noise_variance());
   };
   for (const auto& [name, freedom] : {std::pair{ridge_name, context_length - 1}, {"posterior mean", context_length}}) {
-    if (task.dimension() <= largest_dimension || !(task.noise_variance() > 0)) continue;
+    if (simulates || !(task.noise_variance() > 0)) continue;
     if (const auto exact = exact_posterior_risk(task, freedom)) add_computed(name, exact->value);
   }
   const bool has_no_means = task.input_mean().isZero(0) && task.task_mean().isZero(0);

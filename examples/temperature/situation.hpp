@@ -112,12 +112,12 @@ inline constexpr const char* ridge_name = "ridge (11)";
 
 /// What attention is to be compared with: the ridge (11) on the centered context, which the paper calls Bayes-optimal;
 /// the posterior mean, below which no predictor errs; and the answer 0. Isotropic tasks with centered inputs are judged
-/// by the exact risk, others stand beside its limit of many dimensions, where that is known; in more than 128
-/// dimensions the exact risk stands alone. Without noise the first two have no row. The layer that errs least on this
-/// law is computed alone, for approximate softmax without the offset and without the query among the keys, and laws
-/// without means.
+/// by the exact risk, others stand beside its limit of many dimensions, where that is known; the
+/// exact risk stands alone where it is not simulated. Without noise the first two have no row. The layer that errs
+/// least on this law is computed alone, for approximate softmax without the offset and without the query among the
+/// keys, and laws without means.
 References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
-                              std::int64_t context_length, const Reading& reading);
+                              std::int64_t context_length, const Reading& reading, bool simulates = true);
 
 inline constexpr const char* references_note =
     "ridge (11): on the centered context, with the true prior and noise; posterior mean: of the whole context, no "

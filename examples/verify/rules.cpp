@@ -110,7 +110,9 @@ std::string meaning_of(Outcome outcome) {
       {Outcome::by_definition, "All rows are true by definition, and are."},
       {Outcome::shown_by_print,
        "Nothing of ours: a test of numbers that the paper prints shows it at the level of 5%."},
-      {Outcome::undecided_by_print, "The same test does not show it. The paper may have more runs than it prints."},
+      {Outcome::undecided_by_print,
+       "Nothing of ours: a test of numbers that the paper prints does not show it at the level of 5%. More runs "
+       "might."},
       {Outcome::differs_in_print,
        "The paper prints two numbers for one architecture and one test, as a quoted sentence says. They may be two "
        "runs."},

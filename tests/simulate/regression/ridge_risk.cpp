@@ -24,7 +24,7 @@ using regression::Vector;
 
 enum class Predictor { centered_ridge, posterior_mean };
 
-/// A predictor run literally, with another generator: draw a context, regress, predict, square.
+/// The mean squared error of a predictor that is run as it is defined, on contexts of another generator.
 template <class DrawInput>
 statistics::Estimate literal_risk(const regression::LinearTask<double>& task, std::int64_t context_length, int trials,
                                   const DrawInput& draw_input, Predictor predictor = Predictor::centered_ridge) {
