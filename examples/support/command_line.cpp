@@ -198,12 +198,13 @@ CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std:
 }
 
 CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::vector<double>& target,
-                                  const std::string& description) {
-  const auto read = [&target, name](const std::string& text) {
+                                  const std::string& description, bool or_zero) {
+  const auto read = [&target, name, or_zero](const std::string& text) {
     target.clear();
     for (const std::string& part : parse_number_list(name, text)) {
       target.push_back(parse_number(name, part));
-      if (!(target.back() > 0)) throw_input_error(name, "is not positive", part, "0 < value");
+      if (or_zero && target.back() < 0) throw_input_error(name, "is negative", part, "0 <= value");
+      if (!or_zero && !(target.back() > 0)) throw_input_error(name, "is not positive", part, "0 < value");
     }
   };
   return add_read(app, name, read, description, "X,X,...", with_commas(target));

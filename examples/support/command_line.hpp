@@ -125,7 +125,7 @@ CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std:
                         const std::string& description, std::int64_t minimum, std::int64_t maximum);
 
 CLI::Option* add_positive_numbers(CLI::App& app, const std::string& name, std::vector<double>& target,
-                                  const std::string& description);
+                                  const std::string& description, bool or_zero = false);
 
 /// One of a fixed set of words.
 template <class Value>

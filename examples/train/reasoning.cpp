@@ -55,24 +55,53 @@ std::vector<std::string> method_names() {
   return names;
 }
 
-ReasoningRun run_of(const ReasoningOptions& o, const std::string& method, double rate, std::int64_t seed) {
-  return {.method = method_of(method),
-          .width = o.width,
-          .batch = o.batch,
-          .training_share = o.training_share,
-          .rate = rate,
-          .weight_decay = o.weight_decay,
-          .initial_stddev = o.initial_stddev,
-          .low_temperature = o.low_temperature,
-          .steps = o.steps,
-          .every = o.every,
-          .seed = o.simulation.seed + static_cast<std::uint64_t>(seed)};
+/// What is trained once per seed.
+struct ReasoningSetting {
+  std::string method;
+  ReasoningRun run;
+};
+
+std::vector<ReasoningSetting> settings_of(const ReasoningOptions& o) {
+  std::vector<ReasoningSetting> settings;
+  for (const double rate : o.rates) {
+    for (const double weight_decay : o.weight_decays) {
+      for (const std::int64_t width : o.widths) {
+        for (const std::int64_t warm_up : o.warm_ups) {
+          for (const std::string& method : o.methods) {
+            settings.push_back({method,
+                                {.method = method_of(method),
+                                 .width = width,
+                                 .batch = o.batch,
+                                 .training_share = o.training_share,
+                                 .rate = rate,
+                                 .weight_decay = weight_decay,
+                                 .warm_up = warm_up,
+                                 .initial_stddev = o.initial_stddev,
+                                 .low_temperature = o.low_temperature,
+                                 .steps = o.steps,
+                                 .every = o.every,
+                                 .seed = o.simulation.seed}});
+          }
+        }
+      }
+    }
+  }
+  return settings;
 }
 
-/// The runs of one method at one rate, seed by seed.
+/// The method and rate of a setting, and what else the lists of options vary.
+std::string name_of(const ReasoningOptions& o, const ReasoningSetting& setting) {
+  const ReasoningRun& run = setting.run;
+  std::string name = setting.method + " at rate " + short_text(run.rate, 3);
+  if (o.weight_decays.size() > 1) name += ", weight decay " + short_text(run.weight_decay, 3);
+  if (o.widths.size() > 1) name += ", width " + std::to_string(run.width);
+  if (o.warm_ups.size() > 1) name += ", warm-up " + std::to_string(run.warm_up);
+  return name;
+}
+
+/// The runs of one setting, seed by seed.
 struct Runs {
-  std::string method;
-  double rate;
+  ReasoningSetting setting;
   std::vector<std::optional<std::int64_t>> jumps;
   std::vector<double> plateaus;
 
@@ -85,7 +114,7 @@ struct Runs {
   }
 };
 
-/// The mean logarithm of one method's steps over another's, seed by seed, where both had their moment.
+/// The mean logarithm of one setting's steps over another's, seed by seed, where both had their moment.
 Estimate log_ratio(const Runs& runs, const Runs& other) {
   std::vector<double> logs;
   for (std::size_t i = 0; i < std::min(runs.jumps.size(), other.jumps.size()); ++i) {
@@ -95,35 +124,53 @@ Estimate log_ratio(const Runs& runs, const Runs& other) {
   return estimate_of_runs(logs);
 }
 
-std::string setting(const ReasoningOptions& o) {
-  return ": width " + std::to_string(o.width) + ", 4 heads, " + short_text(100 * o.training_share, 3) +
-         "% of the inputs, " + (o.batch == 0 ? "full batch" : "batch " + std::to_string(o.batch)) + ", weight decay " +
-         short_text(o.weight_decay, 3) + ", initial weights N(0, " + short_text(o.initial_stddev, 3) + "^2)";
+/// What all settings share; what they do not is in their names.
+std::string in_common(const ReasoningOptions& o) {
+  return ": " + (o.widths.size() > 1 ? "" : "width " + std::to_string(o.widths.front()) + ", ") + "4 heads, " +
+         short_text(100 * o.training_share, 3) + "% of the inputs, " +
+         (o.batch == 0 ? "full batch" : "batch " + std::to_string(o.batch)) +
+         (o.weight_decays.size() > 1 ? "" : ", weight decay " + short_text(o.weight_decays.front(), 3)) +
+         ", initial weights N(0, " + short_text(o.initial_stddev, 3) + "^2)";
 }
 
 std::vector<Runs> all_runs(ReasoningParts& parts, double plateau) {
   const ReasoningOptions& o = parts.options;
   std::vector<Runs> all;
-  for (const double rate : o.rates) {
-    for (const std::string& method : o.methods) {
-      Runs runs{method, rate, {}, {}};
-      for (std::int64_t seed = 0; seed < o.seeds && !parts.simulator.stopped(); ++seed) {
-        const Course course = parts.simulator.train(method + " at rate " + short_text(rate, 3),
-                                                    run_of(o, method, rate, seed), training::eureka_accuracy);
-        if (parts.simulator.stopped()) break;
-        runs.jumps.push_back(training::eureka_step(course));
-        if (const auto loss = training::plateau_loss(course, 1.2 * plateau)) runs.plateaus.push_back(*loss);
-      }
-      all.push_back(std::move(runs));
+  for (const ReasoningSetting& setting : settings_of(o)) {
+    Runs runs{setting, {}, {}};
+    ReasoningRun run = setting.run;
+    for (std::int64_t seed = 0; seed < o.seeds && !parts.simulator.stopped(); ++seed, ++run.seed) {
+      const Course course = parts.simulator.train(name_of(o, setting), run, training::eureka_accuracy);
+      if (parts.simulator.stopped()) break;
+      runs.jumps.push_back(training::eureka_step(course));
+      if (const auto loss = training::plateau_loss(course, 1.2 * plateau)) runs.plateaus.push_back(*loss);
     }
+    all.push_back(std::move(runs));
   }
   return all;
 }
 
+/// What a setting's steps are compared with: softmax's in the same training, and softmax's own with those of the first
+/// weight decay, width and warm-up.
+const Runs* reference_of(const Runs& runs, const std::vector<Runs>& all) {
+  const ReasoningRun& own = runs.setting.run;
+  for (const Runs& other : all) {
+    const ReasoningRun& run = other.setting.run;
+    if (other.setting.method != "softmax" || run.rate != own.rate) continue;
+    if (runs.setting.method == "softmax") return &other == &runs ? nullptr : &other;
+    if (run.weight_decay == own.weight_decay && run.width == own.width && run.warm_up == own.warm_up) return &other;
+  }
+  return nullptr;
+}
+
 Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
-  Table table{.title = "Eureka moments, the first step with a held-out accuracy above 0.7" + setting(o),
+  const auto varied = [](const auto& list) { return list.size() > 1 ? InText::shown : InText::hidden; };
+  Table table{.title = "Eureka moments, the first step with a held-out accuracy above 0.7" + in_common(o),
               .columns = {{"method"},
                           {.name = "rate", .style = Style::shortest},
+                          {.name = "weight_decay", .style = Style::shortest, .in_text = varied(o.weight_decays)},
+                          {.name = "width", .in_text = varied(o.widths)},
+                          {.name = "warm_up", .in_text = varied(o.warm_ups)},
                           {"runs"},
                           {"moments"},
                           {.name = "ratio_lower", .heading = "ratio from", .digits = 3},
@@ -137,11 +184,13 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
                           {.name = "log_standard_error", .heading = "± share", .digits = 2},
                           {.name = "plateau", .heading = "slowest at loss", .digits = 4},
                           {.name = "plateau_standard_error", .heading = "± error", .digits = 2}},
-              .key_columns = 2};
+              .key_columns = 5};
   for (const Runs& runs : all) {
+    const ReasoningRun& run = runs.setting.run;
     const std::vector<double> steps = runs.steps();
     const auto moments = static_cast<double>(steps.size());
-    std::vector<Cell> cells{runs.method, runs.rate, std::ssize(runs.jumps), std::ssize(steps)};
+    std::vector<Cell> cells{runs.setting.method,    run.rate,         run.weight_decay, run.width, run.warm_up,
+                            std::ssize(runs.jumps), std::ssize(steps)};
     if (runs.jumps.empty()) {
       cells.resize(table.columns.size());
       table.add_row(std::move(cells));
@@ -155,10 +204,7 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
     cells.push_back(finite_cell(step.standard_error * std::sqrt(moments)));
     cells.push_back(steps.empty() ? Cell() : Cell(*std::min_element(steps.begin(), steps.end())));
     cells.push_back(steps.empty() ? Cell() : Cell(*std::max_element(steps.begin(), steps.end())));
-    const auto softmax = std::find_if(all.begin(), all.end(), [&](const Runs& other) {
-      return other.method == "softmax" && other.rate == runs.rate;
-    });
-    if (runs.method != "softmax" && softmax != all.end()) {
+    if (const Runs* softmax = reference_of(runs, all)) {
       const Estimate ratio = log_ratio(runs, *softmax);
       cells.push_back(finite_cell(std::exp(ratio.mean)));
       cells.push_back(finite_cell(ratio.mean));
@@ -170,12 +216,14 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
     cells.push_back(finite_cell(plateau.standard_error));
     table.add_row(std::move(cells));
   }
-  table.notes = {"A run ends with its Eureka moment, or at step " + std::to_string(o.steps) + "; measured every " +
-                     std::to_string(o.every) + " steps. Ratio: Clopper and Pearson, 95%.",
-                 "Seeds share initial weights and examples over methods: steps over softmax's are geometric means of "
-                 "ratios of the same seed, with the standard error of their logarithm.",
-                 "Slowest at loss: where the loss of the examples trained on falls most slowly before the moment, over "
-                 "seeds. It is not judged: those examples are learned by heart meanwhile."};
+  table.notes = {
+      "A run ends with its Eureka moment, or at step " + std::to_string(o.steps) + "; measured every " +
+          std::to_string(o.every) + " steps. Ratio: Clopper and Pearson, 95%.",
+      "Seeds share initial weights and examples over methods: steps over softmax's are geometric means of "
+      "ratios of the same seed, with the standard error of their logarithm; softmax's own are over those of the first "
+      "weight decay, width and warm-up.",
+      "Slowest at loss: where the loss of the examples trained on falls most slowly before the moment, over "
+      "seeds. It is not judged: those examples are learned by heart meanwhile."};
   return table;
 }
 
@@ -192,7 +240,9 @@ Table plateau_table(ReasoningParts& parts) {
   const std::int64_t seeds = o.full ? 2 : 1;
   const std::string& method = o.methods.front();
   for (std::int64_t seed = 0; seed < seeds; ++seed) {
-    ReasoningRun run = run_of(o, method, 3e-3, seed);
+    ReasoningRun run = settings_of(o).front().run;
+    run.rate = 3e-3;
+    run.seed += static_cast<std::uint64_t>(seed);
     run.answers = ReasoningAnswers::coin;
     run.width = std::max(run.width, coin_width);
     run.decay = training::RateDecay::cosine;
@@ -237,37 +287,33 @@ std::vector<Table> eureka_tables(ReasoningParts& parts) {
 std::vector<Table> course_tables(ReasoningParts& parts) {
   const ReasoningOptions& o = parts.options;
   std::vector<Table> tables;
-  for (const double rate : o.rates) {
-    for (const std::string& method : o.methods) {
-      if (parts.simulator.stopped()) return tables;
-      Table table{.title = method + " at learning rate " + short_text(rate, 3) + ", seed " +
-                           std::to_string(o.simulation.seed) + setting(o),
-                  .columns = {{"step"},
-                              {.name = "loss", .digits = 4},
-                              {.name = "accuracy", .digits = 3},
-                              {.name = "held_out_loss", .heading = "held-out loss", .digits = 4},
-                              {.name = "held_out_accuracy", .heading = "accuracy", .digits = 3},
-                              {.name = "least_entropy", .heading = "entropy from", .digits = 3},
-                              {.name = "largest_entropy", .heading = "to", .digits = 3},
-                              {.name = "query_gradient", .heading = "|dW_Q|", .digits = 3},
-                              {.name = "key_gradient", .heading = "|dW_K|", .digits = 3},
-                              {.name = "value_gradient", .heading = "|dW_V|", .digits = 3},
-                              {.name = "key_over_value", .heading = "|dW_K|/|dW_V|", .digits = 3}},
-                  .key_columns = 1};
-      constexpr double nearly_all = 0.995;
-      for (const ReasoningMeasurement& at :
-           parts.simulator.train(method + " at rate " + short_text(rate, 3), run_of(o, method, rate, 0), nearly_all)) {
-        const auto [least, largest] = std::minmax_element(at.entropy.begin(), at.entropy.end());
-        table.add_row({at.step, finite_cell(at.loss), finite_cell(at.accuracy), finite_cell(at.held_out_loss),
-                       finite_cell(at.held_out_accuracy), finite_cell(*least), finite_cell(*largest),
-                       finite_cell(at.query_gradient), finite_cell(at.key_gradient), finite_cell(at.value_gradient),
-                       finite_cell(at.key_gradient / at.value_gradient)});
-      }
-      table.notes = {
-          "Entropies of the class token's attention, the least and the largest of the heads'; uniform "
-          "attention has log 5 = 1.61. Gradients of the mean loss, all examples, before any scaling."};
-      tables.push_back(std::move(table));
+  for (const ReasoningSetting& setting : settings_of(o)) {
+    if (parts.simulator.stopped()) return tables;
+    Table table{.title = name_of(o, setting) + ", seed " + std::to_string(o.simulation.seed) + in_common(o),
+                .columns = {{"step"},
+                            {.name = "loss", .digits = 4},
+                            {.name = "accuracy", .digits = 3},
+                            {.name = "held_out_loss", .heading = "held-out loss", .digits = 4},
+                            {.name = "held_out_accuracy", .heading = "accuracy", .digits = 3},
+                            {.name = "least_entropy", .heading = "entropy from", .digits = 3},
+                            {.name = "largest_entropy", .heading = "to", .digits = 3},
+                            {.name = "query_gradient", .heading = "|dW_Q|", .digits = 3},
+                            {.name = "key_gradient", .heading = "|dW_K|", .digits = 3},
+                            {.name = "value_gradient", .heading = "|dW_V|", .digits = 3},
+                            {.name = "key_over_value", .heading = "|dW_K|/|dW_V|", .digits = 3}},
+                .key_columns = 1};
+    constexpr double nearly_all = 0.995;
+    for (const ReasoningMeasurement& at : parts.simulator.train(name_of(o, setting), setting.run, nearly_all)) {
+      const auto [least, largest] = std::minmax_element(at.entropy.begin(), at.entropy.end());
+      table.add_row({at.step, finite_cell(at.loss), finite_cell(at.accuracy), finite_cell(at.held_out_loss),
+                     finite_cell(at.held_out_accuracy), finite_cell(*least), finite_cell(*largest),
+                     finite_cell(at.query_gradient), finite_cell(at.key_gradient), finite_cell(at.value_gradient),
+                     finite_cell(at.key_gradient / at.value_gradient)});
     }
+    table.notes = {
+        "Entropies of the class token's attention, the least and the largest of the heads'; uniform "
+        "attention has log 5 = 1.61. Gradients of the mean loss, all examples, before any scaling."};
+    tables.push_back(std::move(table));
   }
   return tables;
 }
@@ -284,15 +330,14 @@ void add_options(CLI::App& app, ReasoningOptions& o) {
   add_edition_count(app, o, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 3, 5, 1000);
   add_edition_count(app, o, "--steps", o.steps, "Steps of AdamW per run, at most", 800, 1500, 100000000);
   show_no_default(add_count<std::int64_t>(app, "--batch", o.batch, "Inputs per step; default: all", 1, 1 << 24));
-  show_no_default(add_positive_numbers(app, "--rates", o.rates, "Learning rates, after 100 steps of warm-up"));
-  add_count<std::int64_t>(app, "--width", o.width, "Width of the block, a multiple of 4", 4, 4096);
+  show_no_default(add_positive_numbers(app, "--rates", o.rates, "Learning rates, after the warm-up"));
+  add_counts(app, "--widths", o.widths, "Widths of the block, multiples of 4", 4, 4096);
+  add_counts(app, "--warm-ups", o.warm_ups, "Steps in which the learning rate rises", 0, 1000000);
   add_count<std::int64_t>(app, "--every", o.every, "Steps between measurements", 1, 1000000);
   add_number(
       app, "--training-share", o.training_share, "Share of the inputs that are trained on",
       [](double value) { return 0.001 <= value && value <= 0.999; }, "0.001 to 0.999");
-  add_number(
-      app, "--weight-decay", o.weight_decay, "Weight decay of the matrices",
-      [](double value) { return value >= 0 && value <= 1e3; }, "0 <= value <= 1000");
+  add_positive_numbers(app, "--weight-decays", o.weight_decays, "Weight decays of the matrices", true);
   add_number(app, "--initial-stddev", o.initial_stddev, "Standard deviation of the initial weights", positive,
              "0 < value <= 1000");
   add_number(app, "--low-temperature", o.low_temperature,
@@ -311,10 +356,16 @@ void complete(const CLI::App&, ReasoningOptions& o, UnusedOptions& unused) {
     }
   }
   or_usual(o.rates, o.full ? std::vector<double>{1e-3, 3e-3, 1e-2} : std::vector<double>{3e-3});
-  if (o.width % 4 != 0) {
-    throw_input_error("--width", "is no multiple of the heads", std::to_string(o.width), "a multiple of 4");
+  for (const std::int64_t width : o.widths) {
+    if (width % 4 != 0) {
+      throw_input_error("--widths", "is no multiple of the heads", std::to_string(width), "a multiple of 4");
+    }
   }
-  if (o.steps < 100) throw_input_error("--steps", "is less than the warm-up", std::to_string(o.steps), "at least 100");
+  const std::int64_t longest = *std::max_element(o.warm_ups.begin(), o.warm_ups.end());
+  if (o.steps < longest) {
+    throw_input_error("--steps", "is less than the warm-up", std::to_string(o.steps),
+                      "at least " + std::to_string(longest));
+  }
 }
 
 void state_used(const ReasoningOptions& o, nlohmann::ordered_json& arguments) {

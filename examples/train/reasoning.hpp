@@ -22,13 +22,14 @@ struct ReasoningOptions : TaskOptions {
   ReasoningFigure figure = ReasoningFigure::ends;
   std::vector<std::string> methods = {};
   std::vector<double> rates = {};
-  std::int64_t width = 32;
+  std::vector<std::int64_t> widths = {32};
+  std::vector<std::int64_t> warm_ups = {100};
   std::int64_t seeds = 3;
   std::int64_t steps = 800;
   std::int64_t every = 20;
   std::int64_t batch = 0;
   double training_share = 0.3;
-  double weight_decay = 1;
+  std::vector<double> weight_decays = {1};
   double initial_stddev = 0.125;
   double low_temperature = 1.0 / 3;
 };
@@ -43,8 +44,8 @@ void state_used(const ReasoningOptions& o, nlohmann::ordered_json& arguments);
 
 using ReasoningParts = TaskParts<ReasoningOptions, ReasoningSimulator>;
 
-/// Eureka moments over seeds, methods and rates, and the plateau, where coins answer in place of the parities; or one
-/// run per method and rate through training: losses, accuracies, entropies and gradients (Figs. 5, 7a and 8).
+/// Eureka moments over seeds, methods and settings, and the plateau, where coins answer in place of the parities; or one
+/// run per method and setting through training: losses, accuracies, entropies and gradients (Figs. 5, 7a and 8).
 std::vector<Table> reasoning_tables(ReasoningParts& parts);
 
 }  // namespace incontext::examples::train

@@ -27,7 +27,6 @@ using incontext::training::ReasoningTraining;
 using scoring::NormSoftmax, scoring::Softmax;
 
 constexpr int heads = 4;
-constexpr std::int64_t warmup_steps = 100;
 
 training::ReasoningShape shape_of(const ReasoningRun& run) {
   return {.width = static_cast<int>(run.width), .heads = heads, .hidden = static_cast<int>(2 * run.width)};
@@ -87,7 +86,7 @@ std::vector<training::ReasoningMeasurement> ReasoningSimulator::train(const std:
       training::Trainer trainer(
           model.initial(run.initial_stddev), model.gradient(),
           {.adam = {.beta2 = 0.98, .weight_decay = run.weight_decay},
-           .rate = {.peak = run.rate, .warmup_steps = warmup_steps, .decay = run.decay, .steps = run.steps},
+           .rate = {.peak = run.rate, .warmup_steps = run.warm_up, .decay = run.decay, .steps = run.steps},
            .largest_loss_growth = diverged_loss_growth},
           model.decays());
       KeptTraining kept(runs.summary().file.get(), what, options, run.steps);

@@ -34,6 +34,7 @@ struct ReasoningRun {
   double rate = 3e-3;
   training::RateDecay decay = training::RateDecay::constant;
   double weight_decay = 1;
+  std::int64_t warm_up = 100;
   double initial_stddev = 0.125;
   double low_temperature = 1.0 / 3;
   std::int64_t steps = 800;  ///< at most; a run ends with its Eureka moment

@@ -46,7 +46,12 @@ std::vector<Map> maps_of(const std::string& name, std::int64_t width) {
   const auto all = [](const Map& map) { return std::vector<Map>(heads, map); };
   if (name == "softmax") return all(softmax);
   if (name == "ssa") return all(Map(scoring::SSA<float>{1, 1.5f, temperature}, {"base", "exponent"}));
-  if (name == "ssmax") return all(Map(scoring::SSMax<float>{1 / (mean_log_length * temperature)}, {"scale"}));
+  if (name.starts_with("ssmax")) {
+    const scoring::SSMax<float> usual{1 / (mean_log_length * temperature)};
+    if (name == "ssmax") return all(Map(usual, {"scale"}));
+    if (name == "ssmax-bias") return all(Map(usual, {"scale", "bias"}));
+    return all(Map(scoring::SSMax<float>{1 / temperature}));
+  }
   if (name == "soft-average") return {softmax, softmax, average, average};
   if (name == "four") {
     const auto named = [](const char* map) { return Map(maps::find_map<float>(map)); };
@@ -107,6 +112,8 @@ const std::vector<SequenceMap>& sequence_maps() {
   static const std::vector<SequenceMap> all{{"softmax", "temperature sqrt(d_k)"},
                                             {"ssa", "SSA, b from 1 and k from 1.5 learned per head"},
                                             {"ssmax", "SSMax, s learned per head"},
+                                            {"ssmax-bias", "softmax of (s log n + b) z, both learned per head"},
+                                            {"ssmax-fixed", "SSMax with s = 1"},
                                             {"soft-average", "half of the heads softmax, half average"},
                                             {"four", "one head each of tanh, average, ReLU and square, over n"},
                                             {"sa-softmax", "scores times softmax"},

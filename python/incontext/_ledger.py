@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import tempfile
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -52,6 +55,26 @@ class Claim:
     def to_dict(self) -> dict[str, Any]:
         """The fields by name, those of the rows included."""
         return asdict(self)
+
+    def run(self, seed: int = 1, *, edition: str = "quick", program: str | Path = "incontext") -> Claim:
+        """The claim put on trial again, by `incontext verify` with this seed.
+
+        The rows are tables of the program, which the package has not: `program` is its path, or its name on PATH. Takes
+        seconds to minutes. A claim alone has the verdict that it has beside the others.
+        Raises FileNotFoundError where there is no such program, ValueError where it refuses (it says why), RuntimeError
+        where it ends without a report.
+        """
+        if (found := shutil.which(program)) is None:
+            raise FileNotFoundError(f"incontext::ledger: program is not there (value = {str(program)!r}; needs the path of "
+                                    "the program incontext, which scripts/verify builds as build/examples/incontext)")
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "ledger.json"
+            ended = subprocess.run([found, "verify", "--claim", self.name, "--seed", str(seed), "--edition", edition,
+                                    "--quiet", "--output", str(report)], stderr=subprocess.PIPE, text=True)
+            if not report.exists():
+                kind = ValueError if ended.returncode == 2 else RuntimeError
+                raise kind(f"incontext::ledger: {' '.join(ended.stderr.split())} (exit {ended.returncode})")
+            return ledger(self.name, report=report)
 
     def _repr_html_(self) -> str:
         names = ("place", "quote", "setting", "ours", "verdict", "reason", "cite")
@@ -136,7 +159,7 @@ def ledger(claim: str | None = None, *, report: str | Path | None = None) -> Led
     Parameters
         claim: a name, such as "temperature/theorem-4.3".
         report: the JSON report of `incontext verify`; without it the run that the package has, of the quick edition
-            with seed 1. Verdicts are read: `commands` says what computes them again.
+            with seed 1. Verdicts are read: `run` of a claim computes its own again.
     Raises KeyError where no claim has that name, ValueError where the file is no such report.
     """
     path = Path(__file__).with_name("ledger.json") if report is None else Path(report)

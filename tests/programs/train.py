@@ -99,7 +99,7 @@ def _():
             ("regression --figure 7", "--figure: is unknown (value = 7; needs ends|curves|temperature)"),
             ("reasoning --dimension 3", "--dimension"),
             ("reasoning --methods magic", "magic"),
-            ("reasoning --width 10", "--width"),
+            ("reasoning --widths 8,10", "--widths"),
             ("reasoning --steps 50", "--steps"),
             ("reasoning --maps softmax", "--maps"),
             ("affine --dimension 3", "--dimension"),
@@ -144,7 +144,7 @@ def _():
 
 @case("incontext train judges the plateau, counts Eureka moments and rejects its controls")
 def _():
-    plateau, moments, controls = report("train reasoning --width 8 --seeds 2 --steps 100 --every 50 --threads 1")["tables"]
+    plateau, moments, controls = report("train reasoning --widths 8 --seeds 2 --steps 100 --every 50 --threads 1")["tables"]
     assert plateau["rows"][0]["verdict"] == "agrees"
     assert near(plateau["rows"][0]["theory"], 10 / 11 * 0.6931130, 1e-5)
     assert len(moments["rows"]) == 2

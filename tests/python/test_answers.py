@@ -1,6 +1,7 @@
 """What the package answers: results that compute as the numbers they are, wrong calls, truth, defaults, comparisons."""
 import inspect
 import math
+import os
 import pickle
 
 import numpy
@@ -193,6 +194,19 @@ def test_the_ledger_has_every_claim_with_its_rows_and_says_how_to_cite_it(tmp_pa
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match="other.json"):
         ic.ledger(report=tmp_path / "other.json")
+
+
+def test_a_claim_is_put_on_trial_again_by_the_program():
+    claim = ic.ledger("scalable-softmax/one-over-s")
+    with pytest.raises(FileNotFoundError, match="program is not there .value = 'no-such-program'"):
+        claim.run(program="no-such-program")
+    if not (program := os.environ.get("INCONTEXT_PROGRAM")):
+        pytest.skip("INCONTEXT_PROGRAM names no program")
+    again = claim.run(seed=3, program=program)
+    assert (again.name, again.verdict, again.quote) == (claim.name, claim.verdict, claim.quote) and "seed 3" in again.cite
+    assert [row.state for row in again.rows] == [row.state for row in claim.rows]
+    with pytest.raises(ValueError, match="seed.*exit 2"):
+        claim.run(seed=-1, program=program)
 
 
 def test_large_records_and_curves_are_shown_briefly():

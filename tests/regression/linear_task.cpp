@@ -86,6 +86,8 @@ TEST_CASE("shapes that do not fit are refused with both shapes") {
   p = good();
   p.task_covariance = Matrix<double>::Identity(4, 4);
   CHECK(refuses<std::logic_error>([&] { build(p); }, {"task_covariance", "4 x 4"}));
+  CHECK(refuses<std::logic_error>([&] { build(good()).with_input_mean(Vector<double>::Zero(2)); },
+                                  {"with_input_mean: mean", "2 x 1", "3 x 1"}));
 }
 
 TEST_CASE("values that are not finite are refused with their entry") {

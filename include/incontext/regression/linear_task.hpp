@@ -76,7 +76,10 @@ class LinearTask {
   Matrix<T> task_second_moment() const;
 
   // Copies with one parameter changed, checked again.
-  LinearTask with_input_mean(Vector<T> mean) const { return with(&Parameters::input_mean, std::move(mean)); }
+  LinearTask with_input_mean(Vector<T> mean) const {
+    require_shape("LinearTask::with_input_mean", "mean", mean, dimension(), 1);  // else the covariance would be blamed
+    return with(&Parameters::input_mean, std::move(mean));
+  }
   LinearTask with_input_covariance(Matrix<T> covariance) const {
     return with(&Parameters::input_covariance, std::move(covariance));
   }
