@@ -24,7 +24,9 @@ const std::vector<std::pair<std::string, ClassificationMetric>>& metric_names() 
       {"accuracy", ClassificationMetric::accuracy},
       {"entropy", ClassificationMetric::entropy},
       {"probability", ClassificationMetric::probability},
-      {"sensitivity", ClassificationMetric::sensitivity}};
+      {"sensitivity", ClassificationMetric::sensitivity},
+      {"confidence", ClassificationMetric::confidence},
+      {"confident error", ClassificationMetric::confident_error}};
   return names;
 }
 
@@ -87,7 +89,9 @@ Table metrics_table(ClassifyRun& run, const SphereTask& task, const std::vector<
     const bool adapts = one.choice == RuleChoice::adaptive || one.choice == RuleChoice::adaptive_with_query;
     parameters += (adapts ? ", gain " : ", rate ") + in_words(one.classifier.gain, 4);
   }
-  table.notes = {parameters + ".", "loss -log p_y and entropy in nats; sensitivity: Frobenius norm of dp/dx.",
+  table.notes = {parameters + ".",
+                 "loss -log p_y and entropy in nats; sensitivity: Frobenius norm of dp/dx. confidence: share of "
+                 "predictions whose largest p is above 0.9; confident error: of those that are wrong as well.",
                  "n -> inf: the same parameters in ever longer contexts, over " + std::to_string(limit_contexts(task)) +
                      " prototypes and queries."};
   if (task.classes == 2) table.notes.push_back(closed_form_note);

@@ -48,7 +48,7 @@ void Simulator::count(std::int64_t trials, std::int64_t planned) { state_->runs.
 
 ClassificationSimulation Simulator::metrics(const std::string& what, const SphereTask& task,
                                             const std::vector<Classifier>& classifiers, Effort effort) {
-  constexpr std::size_t metrics = 1 + static_cast<std::size_t>(ClassificationMetric::sensitivity);
+  constexpr std::size_t metrics = 1 + static_cast<std::size_t>(ClassificationMetric::confident_error);
   return {state_->runs.run(what, classifiers.size() * metrics, [&](simulate::Options options) {
     if (effort == Effort::manifold) options.trials *= many;
     return simulate::classification(task, classifiers, options).run;
@@ -58,7 +58,7 @@ ClassificationSimulation Simulator::metrics(const std::string& what, const Spher
 ClassificationContrasts Simulator::contrasts(const std::string& what, const SphereTask& task,
                                              const std::vector<Classifier>& classifiers,
                                              const std::vector<IndexPair>& pairs) {
-  constexpr std::size_t metrics = 1 + static_cast<std::size_t>(ClassificationMetric::sensitivity);
+  constexpr std::size_t metrics = 1 + static_cast<std::size_t>(ClassificationMetric::confident_error);
   const auto simulation = [&](simulate::Options options) {
     // a difference may be 0, and has no relative error to aim at
     if (options.relative_error > 0) options = state_->searching(options);

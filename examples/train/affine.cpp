@@ -364,6 +364,24 @@ Table bound_table(SequenceParts& parts, const AffineTests& tests, const std::vec
   return table;
 }
 
+Table weights_table(const std::vector<AffineRuns>& all) {
+  Table table{.title = "Weights of queries and keys after training",
+              .columns = {{"model"},
+                          {"map"},
+                          {"runs"},
+                          {.name = "size", .heading = "of W_Q and W_K", .digits = 3, .decimals_as = 1},
+                          {.name = "standard_error", .heading = "± error", .digits = 2, .decimals_as = 1}},
+              .notes = {"Root mean squares of the entries; means over seeds."},
+              .key_columns = 2};
+  for (const AffineRuns& runs : all) {
+    const auto sizes = runs.each([&](std::size_t run) { return runs.trained[run].query_key_size; });
+    const Estimate size = estimate_of_runs(sizes);
+    table.add_row(
+        {runs.model.name, runs.map, std::ssize(sizes), finite_cell(size.mean), finite_cell(size.standard_error)});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::vector<Table> affine_tables(SequenceParts& parts) {
@@ -378,6 +396,7 @@ std::vector<Table> affine_tables(SequenceParts& parts) {
     if (runs.model.input_stddev == 1) claim_bounds(parts.claims, tests, runs);
   }
   tables.push_back(bound_table(parts, tests, all));
+  tables.push_back(weights_table(all));
   for (Table& table : tables) table.audit = &table != &tables[1];
   return tables;
 }

@@ -173,6 +173,8 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
                           {.name = "warm_up", .in_text = varied(o.warm_ups)},
                           {"runs"},
                           {"moments"},
+                          {.name = "ratio", .in_text = InText::hidden},
+                          {.name = "ratio_error", .in_text = InText::hidden},
                           {.name = "ratio_lower", .heading = "ratio from", .digits = 3},
                           {.name = "ratio_upper", .heading = "to", .digits = 3},
                           {.name = "mean_step", .heading = "mean step", .digits = 4},
@@ -197,6 +199,10 @@ Table eureka_table(const ReasoningOptions& o, const std::vector<Runs>& all) {
       continue;
     }
     const auto share = binomial_interval(std::ssize(steps), std::ssize(runs.jumps));
+    const auto count = static_cast<double>(runs.jumps.size());
+    const double likely = (moments + 1) / (count + 2);  // not 0 or 1, which would have no error
+    cells.emplace_back(moments / count);
+    cells.emplace_back(std::sqrt(likely * (1 - likely) / count));
     cells.emplace_back(share.lower);
     cells.emplace_back(share.upper);
     const Estimate step = estimate_of_runs(steps), plateau = estimate_of_runs(runs.plateaus);

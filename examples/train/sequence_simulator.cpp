@@ -92,8 +92,13 @@ void read_weights(Trained& trained) {
   }
   const std::vector<float> numbers(trained.parameters.begin(), trained.parameters.end());
   const auto& maps = trained.training.model().maps();
-  double rows = 0;
+  double rows = 0, squares = 0, entries = 0;
   for (int layer = 0; layer < layout.shape().layers; ++layer) {
+    for (const auto part : {training::TransformerPart::query, training::TransformerPart::key}) {
+      const auto weights = layout.part(numbers.data(), part, layer);
+      squares += static_cast<double>(weights.squaredNorm());
+      entries += static_cast<double>(weights.size());
+    }
     const auto own = layout.part(numbers.data(), training::TransformerPart::map, layer);
     for (std::size_t head = 0; head < maps.size(); ++head) {
       const auto values = maps[head].values(own.col(static_cast<Eigen::Index>(head)).data());
@@ -104,6 +109,7 @@ void read_weights(Trained& trained) {
     }
   }
   for (double& value : trained.result.map_parameters) value /= rows;
+  trained.result.query_key_size = std::sqrt(squares / entries);
 }
 
 }  // namespace
@@ -123,7 +129,7 @@ const std::vector<SequenceMap>& sequence_maps() {
 
 // Functions that are found by their arguments are in no unnamed namespace.
 static void pass_fields(Numbers& numbers, TrainedSequence& at) {
-  numbers(at.reached, at.loss, at.bound, at.map_parameters);
+  numbers(at.reached, at.loss, at.bound, at.query_key_size, at.map_parameters);
 }
 
 static void pass_fields(Numbers& numbers, AffineAnswers& at) { numbers(at.error, at.zero, at.largest); }

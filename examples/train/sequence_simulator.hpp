@@ -47,6 +47,7 @@ struct TrainedSequence {
   bool reached = false;                     ///< false after Ctrl-C
   double loss = 0;                          ///< of the last batch
   double bound = 0;                         ///< the largest answer that its weights permit; NaN without layer norms
+  double query_key_size = 0;                ///< root mean square of the entries of W_Q and W_K
   std::vector<double> map_parameters = {};  ///< each parameter of the map, averaged over heads and layers
 };
 

@@ -61,11 +61,18 @@ std::vector<simulate::ClassificationPoint<T>> points() {
   return list;
 }
 
+constexpr std::size_t per_classifier = simulate::detail::classification_metrics;
+
 std::vector<double> metrics(const classification::Prediction<double>& p, std::int64_t label) {
   Eigen::Index largest = 0;
   p.logits.maxCoeff(&largest);
-  return {classification::cross_entropy(p, label), largest == label ? 1.0 : 0.0, classification::entropy(p),
-          p.probabilities(label), p.sensitivity.norm()};
+  return {classification::cross_entropy(p, label),
+          largest == label ? 1.0 : 0.0,
+          classification::entropy(p),
+          p.probabilities(label),
+          p.sensitivity.norm(),
+          p.probabilities(largest) > 0.9 ? 1.0 : 0.0,
+          p.probabilities(largest) > 0.9 && largest != label ? 1.0 : 0.0};
 }
 
 /// The largest deviation of trials from the definition, relative to 1 + the size of the compared number.
@@ -83,10 +90,9 @@ double largest_deviation(const SphereTask& task, bool perturbed) {
       Classifier exact = testing::rounded<T>(classifiers[i]);
       if (perturbed) exact.gain *= 1.001;
       const auto expected = metrics(testing::host_prediction(context, exact), drawn.query_label);
-      for (std::size_t k = 0; k < 5; ++k) {
+      for (std::size_t k = 0; k < per_classifier; ++k) {
         const double off =
-            std::abs(static_cast<double>(values[simulate::detail::classification_metrics * i + k]) - expected[k]) /
-            (1 + expected[k]);
+            std::abs(static_cast<double>(values[per_classifier * i + k]) - expected[k]) / (1 + expected[k]);
         largest = testing::worse(largest, off);
       }
     }
@@ -157,15 +163,15 @@ TEST_CASE("classification: an estimate's rounding bounds its error in single pre
   for (const SphereTask& task : tasks) {
     const auto run = simulate::classification<float>(task, wide, {.seed = seed, .trials = trials});
     for (std::size_t i = 0; i < wide.size(); ++i) {
-      std::vector<double> exact(5, 0.0);
+      std::vector<double> exact(per_classifier, 0.0);
       for (std::uint64_t index = 0; index < trials; ++index) {
         const auto drawn = simulate::draw_sphere_context<float>(task, seed, index);
         const auto values = metrics(testing::host_prediction(testing::host_context(drawn), wide[i]), drawn.query_label);
-        for (std::size_t k = 0; k < 5; ++k) exact[k] += values[k] / trials;
+        for (std::size_t k = 0; k < per_classifier; ++k) exact[k] += values[k] / trials;
       }
-      for (std::size_t k = 0; k < 5; ++k) {
+      for (std::size_t k = 0; k < per_classifier; ++k) {
         if (k == 1) continue;  // a tie may be decided either way
-        const auto& estimate = run.run.estimates[5 * i + k];
+        const auto& estimate = run.run.estimates[per_classifier * i + k];
         const double off = std::abs(estimate.mean - exact[k]);
         CAPTURE(task.dimension, task.classes, i, k, estimate.mean, estimate.rounding);
         CHECK(off <= estimate.rounding);

@@ -101,11 +101,12 @@ struct ClassificationPair {
 using ClassifierPair = ClassificationPair<double>;
 
 /// What a trial measures of one prediction: -log p_y; whether y has the largest logit (the first of equals counts);
-/// -sum p log p; p_y; and the Frobenius norm of dp/dx.
+/// -sum p log p; p_y; the Frobenius norm of dp/dx; whether it is confident, the largest p above 0.9; and whether it is
+/// confident of another class than y.
 ///
 /// Units     loss and entropy in nats.
 /// Runs on   host and device
-enum class ClassificationMetric { loss, accuracy, entropy, probability, sensitivity };
+enum class ClassificationMetric { loss, accuracy, entropy, probability, sensitivity, confidence, confident_error };
 
 /// How far two predictions are apart: |p_A - p_B|; the cosine between their dp_c/dx, averaged over classes; and the
 /// Frobenius norm of the difference of their dp/dx.
@@ -116,7 +117,7 @@ enum class AlignmentMetric { predictions_difference, cosine_similarity, sensitiv
 
 namespace detail {
 
-inline constexpr int classification_metrics = 5, alignment_metrics = 3;
+inline constexpr int classification_metrics = 7, alignment_metrics = 3;
 
 }  // namespace detail
 

@@ -30,7 +30,8 @@ struct ClassificationSample {
   }
 };
 
-/// Mean loss, accuracy, entropy, probability of the right class and sensitivity of classifiers on common contexts.
+/// Mean loss, accuracy, entropy, probability of the right class, sensitivity, and how often classifiers are confident,
+/// and confident of a wrong class, on common contexts.
 ///
 ///     const simulate::SphereTask task{.dimension = 3, .classes = 3, .context_length = 30};
 ///     const simulate::Classifier classifier{simulate::ClassificationRule::adaptive, 4.0, 2.0};  // kappa, gain

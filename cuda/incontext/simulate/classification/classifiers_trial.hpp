@@ -20,7 +20,7 @@ namespace incontext::simulate {
 /// \f[ p = \mathrm{softmax}\Bigl(\mathrm{gain} \sum_j a_j y_j\Bigr) \f]
 ///
 /// Source    arXiv 2510.10425, eq. (1) to (3): sums of votes. Attention over tokens is ContextAttentionTrial.
-/// Shapes    5 values per classifier, in the order of ClassificationMetric.
+/// Shapes    7 values per classifier, in the order of ClassificationMetric.
 /// Domain    as SphereTaskDraw; kernel: kappa >= 0.
 /// Accuracy  trial by trial against classification::linear_descent and its relatives:
 ///           tests/simulate/classification/classifiers.cpp.
@@ -72,6 +72,9 @@ struct ClassificationTrial {
     values[Metric::entropy] = outcome.log_sum - dot(probabilities, logits, task.classes);
     values[Metric::probability] = of_label(probabilities);
     values[Metric::sensitivity] = sqrt(dot(jacobian, jacobian, task.classes * task.dimension));
+    values[Metric::confidence] =
+        Lanes<T, W>::each([&](int lane) { return outcome.largest[lane] > T(0.9) ? T(1) : T(0); });
+    values[Metric::confident_error] = values[Metric::confidence] * (T(1) - outcome.is_right);
   }
 };
 

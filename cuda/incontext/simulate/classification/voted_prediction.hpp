@@ -15,12 +15,13 @@ template <class T>
 struct VotedPrediction {
   SphereTaskDraw<T> task;
 
-  /// What follows from a row of logits: the logarithm of the sum of their exponentials relative to the largest, and
-  /// whether the label has the largest, 1 or 0.
+  /// What follows from a row of logits: the logarithm of the sum of their exponentials relative to the largest, whether
+  /// the label has the largest, 1 or 0, and the largest probability.
   template <int W>
   struct Outcome {
     Lanes<T, W> log_sum;
     Lanes<T, W> is_right;
+    Lanes<T, W> largest;
   };
 
   /// Computes the logits relative to the largest, and the probabilities.
@@ -42,7 +43,7 @@ struct VotedPrediction {
     const Lanes<T, W> share = T(1) / (T(1) + sum);
     for (int c = 0; c < task.classes; ++c) probabilities[c] *= share;
     return {Lanes<T, W>::each([&](int lane) { return log_one_plus(sum[lane]); }),
-            Lanes<T, W>::each([&](int lane) { return first[lane] == label[lane] ? T(1) : T(0); })};
+            Lanes<T, W>::each([&](int lane) { return first[lane] == label[lane] ? T(1) : T(0); }), share};
   }
 
   /// dp/dx from the votes' derivatives: (diag p - p p^T) gain D.
