@@ -11,6 +11,7 @@
 #include "incontext/baselines/pool_posterior.hpp"
 #include "incontext/baselines/reference_curves.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/baselines/sequence_mixers.hpp"
 #include "incontext/baselines/sgd_tasks.hpp"
 #include "incontext/baselines/task_pool.hpp"
 #include "incontext/baselines/task_variances.hpp"

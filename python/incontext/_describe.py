@@ -86,6 +86,7 @@ _HELD: dict[str, Callable[[Any], dict[str, Any]]] = {
                                                            for metric in simulate.ContextAttentionMetric},
     "PartitionFunctionSimulation": _partition_function,
     "LinearTask": _fields("input_mean", "input_covariance", "task_mean", "task_covariance", "noise_variance"),
+    "SequenceMixers": _fields("task"),
     "Trainer": _fields("steps", "parameters"),
     "GradientFlow": _fields("time", "parameters"),
 }

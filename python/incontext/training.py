@@ -142,7 +142,7 @@ def _made(kind: type[Any], settings: dict[str, Any]) -> Any:
     return kind(**settings)
 
 
-class SampledTraining:
+class BatchTraining:
     """What all kinds of training on sampled batches have in common."""
 
     _core: Any  # _core.training.SampledTraining
@@ -184,13 +184,13 @@ class SampledTraining:
 
 def _resumed(source: Any, options: TrainerOptions, parameters: Any, *state: Any) -> Trainer:
     """A trainer that was pickled: what it was made of, and where it stood."""
-    is_sampled = isinstance(source, SampledTraining)
+    is_sampled = isinstance(source, BatchTraining)
     trainer = source.trainer(options, parameters) if is_sampled else Trainer(parameters, source, options)
     trainer._resume(parameters, *state)
     return trainer
 
 
-class ContextTraining(SampledTraining):
+class ContextTraining(BatchTraining):
     """A layer that is trained to classify in context, with the bits of `incontext train` for the same seed.
 
     `scale` is the factor on its scores (1/sqrt(dimension + classes) for the layers of the papers with softmax), and
@@ -225,7 +225,7 @@ class ContextTraining(SampledTraining):
         return loss, accuracy
 
 
-class RegressionTraining(SampledTraining):
+class RegressionTraining(BatchTraining):
     """A layer that is trained to do linear regression in context; `fixed` has the parts that are not trained.
 
     >>> from incontext import regression, scoring
@@ -259,7 +259,7 @@ class RegressionTraining(SampledTraining):
         return found
 
 
-class _Transformer(SampledTraining):
+class _Transformer(BatchTraining):
     """What the two kinds of transformers have in common."""
 
     def parts(self, parameters: Any) -> dict[str, list[Any]]:
@@ -363,7 +363,7 @@ class ReasoningTraining(_Transformer):
         return numpy.asarray(self._core.held_out)
 
 
-class NeedleTraining(SampledTraining):
+class NeedleTraining(BatchTraining):
     """The inverse temperature of softmax, trained on rows in which a needle is to be found.
 
     >>> training = NeedleTraining([64], NeedleRule.constant)

@@ -4,14 +4,17 @@
 #include <utility>
 
 #include "core.hpp"
+#include "describe.hpp"
 #include "incontext/baselines/corrected_bayes_risk.hpp"
 #include "incontext/baselines/correlated_context.hpp"
 #include "incontext/baselines/diagonal_sgd.hpp"
 #include "incontext/baselines/flow_course.hpp"
 #include "incontext/baselines/pool_posterior.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/baselines/sequence_mixers.hpp"
 #include "incontext/baselines/sgd_tasks.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
+#include "lengths.hpp"
 #include "records.hpp"
 #include "rooms.hpp"
 
@@ -117,6 +120,52 @@ void bind_flow(Room& room) {
             {dimension, length, noise, prior, start});
 }
 
+void bind_mixers(Room& room) {
+  using Mixers = baselines::SequenceMixers<D>;
+  using Kind = baselines::MixerKind;
+  using State = baselines::MixerState<D>;
+  using Step = baselines::Mixer<D>;
+  using namespace nb::literals;
+  nb::module_& m = room.module();
+  m.def(
+      "isotropic_mixer_task", [](I d, D noise, D prior) { return baselines::isotropic_mixer_task<D>(d, noise, prior); },
+      "dimension"_a, "noise_variance"_a, "task_variance"_a, room.docs("isotropic_mixer_task"));
+  m.def(
+      "mixer_of", [](Kind kind, D rate, D gate) { return baselines::mixer_of<D>(kind, rate, gate); }, "kind"_a,
+      "rate"_a, "gate"_a = 1.0, room.docs("mixer_of"));
+  nb::class_<Mixers> mixers(m, "SequenceMixers", room.docs("SequenceMixers"));
+  mixers
+      .def(
+          "__init__", [](Mixers* self, baselines::MixerTask<D> task) { new (self) Mixers(std::move(task)); }, "task"_a)
+      .def_prop_ro("task", &Mixers::task)
+      .def("start", &Mixers::start, "Before the first example.")
+      .def(
+          "step", [](const Mixers& s, State state, const Step& mixer) { return s.step(std::move(state), mixer); },
+          "state"_a, "mixer"_a, "After one example more.")
+      .def("risk", &Mixers::risk, "state"_a, "The mean squared error on the next query.")
+      .def(
+          "risks", [](const Mixers& s, const Step& mixer, const Counts& lengths) { return s.risks(mixer, lengths); },
+          "mixer"_a, "lengths"_a, "The errors of a mixer that stays as it is, after each of these numbers of examples.")
+      .def("is_stable", &Mixers::is_stable, "mixer"_a, "Whether the error stays bounded in sequences without end.")
+      .def("steady_risk", &Mixers::steady_risk, "mixer"_a,
+           "The error that a sequence without end tends to, or infinity.")
+      .def("largest_stable_rate", &Mixers::largest_stable_rate, "gate"_a = 1.0,
+           "The delta rule is stable below this rate, and only there.")
+      .def("greedy", &Mixers::greedy, "state"_a, "kind"_a, "The mixer of a family for which the next error is least.")
+      .def(
+          "greedy_risks",
+          [](const Mixers& s, Kind kind, const Counts& lengths) { return s.greedy_risks(kind, lengths); }, "kind"_a,
+          "lengths"_a, "The errors of greedy, step by step.")
+      .def("best", &Mixers::best, "kind"_a, "examples"_a,
+           "The mixer of a family, the same for every example, that errs least after so many.")
+      .def("best_steady", &Mixers::best_steady, "kind"_a, "The same in sequences without end.")
+      .def("__reduce__", [](const Mixers& s) {
+        return nb::make_tuple(python_class("baselines.SequenceMixers"), nb::make_tuple(s.task()));
+      });
+  refuse_other_arguments(mixers);
+  describe(mixers);
+}
+
 }  // namespace
 
 void bind_baselines(nb::module_& core) {
@@ -126,6 +175,7 @@ void bind_baselines(nb::module_& core) {
   bind_risks(room);
   bind_sgd(room);
   bind_flow(room);
+  bind_mixers(room);
   bind_reference_curves(room);
   m.def(
       "corrected_bayes_risk",

@@ -301,6 +301,50 @@ def flow_course(inputs):
     return {"gain": s, "risk": noise + prior * d - 2 * a * d * s + b * d * s * s, "half_time": half}
 
 
+def sequence_mixer(inputs):
+    """In matrices E s s^T and E s w^T, whose axes are turned by a reflection, and the steady state by a linear system."""
+    a, e, b, rho, noise = (mp.mpf(inputs[name]) for name in ("keep", "erase", "write", "persistence", "noise_variance"))
+    d = len(inputs["input_variances"])
+    normal = mp.matrix([mp.mpf(i + 1) for i in range(d)])
+    turn = mp.eye(d) - 2 * normal * normal.T / (normal.T * normal)[0]
+    spread, tasks = (turn * mp.diag([mp.mpf(x) for x in inputs[name]]) * turn.T
+                     for name in ("input_variances", "task_variances"))
+
+    def fourth(m):  # E x x^T m x x^T of normal x
+        return spread * (m + m.T) * spread + trace(spread * m) * spread
+
+    def kept(m):
+        return a * a * m - a * e * (spread * m + m * spread) + e * e * fourth(m)
+
+    def fed(n):
+        crossed = a * n * spread - e * fourth(n)
+        return b * (crossed + crossed.T) + b * b * (fourth(tasks) + noise * spread)
+
+    def met(n):
+        return rho * (a * n - e * spread * n + b * spread * tasks)
+
+    def risk(m, n):
+        return noise + trace(spread * (tasks - 2 * n + m))
+
+    m = n = mp.zeros(d)
+    for _ in range(inputs["examples"]):
+        m, n = kept(m) + fed(n), met(n)
+    steady = (mp.eye(d) - rho * (a * mp.eye(d) - e * spread)) ** -1 * (rho * b * spread * tasks)
+    columns = mp.zeros(d * d)
+    for k in range(d * d):
+        unit = mp.zeros(d)
+        unit[k // d, k % d] = 1
+        image = unit - kept(unit)
+        for i in range(d * d):
+            columns[i, k] = image[i // d, i % d]
+    force = fed(steady)
+    solved = mp.lu_solve(columns, mp.matrix([force[i // d, i % d] for i in range(d * d)]))
+    square = mp.matrix(d, d)
+    for i in range(d * d):
+        square[i // d, i % d] = solved[i]
+    return {"risk": risk(m, n), "steady_risk": risk(square, steady)}
+
+
 GENERATORS = {
     "isotropic": isotropic,
     "pool_of_two": pool_of_two,
@@ -309,6 +353,7 @@ GENERATORS = {
     "task_pool": task_pool,
     "pool_limit": pool_limit,
     "flow_course": flow_course,
+    "sequence_mixer": sequence_mixer,
 }
 
 if __name__ == "__main__":
