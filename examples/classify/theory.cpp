@@ -232,7 +232,7 @@ LongContextMetrics long_context_metrics(const Simulator& simulator, const Sphere
     values[ClassificationMetric::accuracy].push_back(largest == drawn.query_label ? 1 : 0);
     values[ClassificationMetric::entropy].push_back(law::entropy(p));
     values[ClassificationMetric::probability].push_back(p.probabilities(drawn.query_label));
-    const bool is_confident = p.probabilities(largest) > 0.9;
+    const bool is_confident = p.probabilities(largest) > simulate::confident_probability;
     values[ClassificationMetric::confidence].push_back(is_confident ? 1 : 0);
     values[ClassificationMetric::confident_error].push_back(is_confident && largest != drawn.query_label ? 1 : 0);
   }

@@ -9,6 +9,7 @@
 #include "baselines/gauss_hermite.hpp"
 #include "incontext/baselines/descent_layers.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/core/constants.hpp"
 #include "support/catch.hpp"
 #include "support/refusal.hpp"
 #include "support/relative.hpp"
@@ -121,6 +122,39 @@ TEST_CASE("two steps of any mixer have the error that exact cubature of the defi
   }
 }
 
+TEST_CASE("two steps with normalized keys have the error that all angles have") {
+  Task at = two_axes();
+  at.keys = MixerKeys::normalized;
+  const Mixer<double> mixer{0.8, 0.3, 0.5};
+  long double exact = 0;
+  for (int first = 0; first < 8; ++first) {  // exact to degree 7 in each key
+    for (int second = 0; second < 8; ++second) {
+      each_node({2, 2, 2, 2, 2, 2, 2, 2}, [&](double weight, const std::vector<double>& values) {
+        const auto key = [&](int angle) {
+          const double radians = (angle + 0.3) * math::pi<double>() / 4;
+          return (std::sqrt(2) *
+                  at.input_variances.cwiseSqrt().cwiseProduct(Eigen::Vector2d(std::cos(radians), std::sin(radians))))
+              .eval();
+        };
+        Eigen::Vector2d w = at.task_variances.cwiseSqrt().cwiseProduct(Eigen::Vector2d(values[0], values[1])),
+                        state(0, 0);
+        for (int t = 0; t < 2; ++t) {
+          const Eigen::Vector2d x = key(t == 0 ? first : second);
+          const double label = w.dot(x) + std::sqrt(at.noise_variance) * values[static_cast<std::size_t>(2 + t)];
+          state = mixer.keep * state - mixer.erase * state.dot(x) * x + mixer.write * label * x;
+          const Eigen::Vector2d fresh(values[static_cast<std::size_t>(4 + 2 * t)],
+                                      values[static_cast<std::size_t>(5 + 2 * t)]);
+          w = at.persistence * w +
+              std::sqrt(1 - at.persistence * at.persistence) * at.task_variances.cwiseSqrt().cwiseProduct(fresh);
+        }
+        exact += weight / 64 * (at.noise_variance + at.input_variances.dot((w - state).cwiseAbs2()));
+      });
+    }
+  }
+  CHECK(relative(Mixers(at).risks(mixer, {2}).front(), static_cast<double>(exact)) < 1e-13);
+  CHECK_FALSE(relative(Mixers(two_axes()).risks(mixer, {2}).front(), static_cast<double>(exact)) < 1e-3);
+}
+
 TEST_CASE("literal sequences have these errors, and not those of keys of another law", "[statistics]") {
   // 12 comparisons at |z| <= 5
   const Mixer<double> tried[] = {{0.97, 0.06, 0.09}, {1, 0.08, 0.08}, {0.95, 0, 0.05}};
@@ -151,6 +185,61 @@ TEST_CASE("axes of equal variances are two numbers, whatever their number") {
   CHECK(std::isfinite(Mixers(isotropic_mixer_task(1'000'000, 0.1, 1e-6)).best(MixerKind::delta_rule, 100).risk));
 }
 
+TEST_CASE("errors know no units, and are not negative where they vanish") {
+  const double size = 1e12;
+  const Task one = two_axes();
+  Task other = one;
+  other.input_variances *= size;
+  other.task_variances /= size;
+  for (const MixerKind kind : kinds) {
+    CHECK(relative(Mixers(one).best(kind, 20).risk, Mixers(other).best(kind, 20).risk) < 1e-8);
+    CHECK(relative(Mixers(one).best_steady(kind).risk, Mixers(other).best_steady(kind).risk) < 1e-7);
+    if (kind == MixerKind::gated_delta_net) continue;
+    CHECK(relative(Mixers(one).greedy_risks(kind, {9}).front(), Mixers(other).greedy_risks(kind, {9}).front()) < 1e-11);
+  }
+  for (const double dimension : {1, 2, 16}) {
+    const Mixers mixers(isotropic_mixer_task(static_cast<std::int64_t>(dimension), 0.0, 0.3));
+    // without noise the error is multiplied by 1 - 1/(d + 2) at the best rate
+    const double exact = 0.3 * dimension * std::pow(1 - 1 / (dimension + 2), 200);
+    CHECK(relative(mixers.best(MixerKind::delta_rule, 200).risk, exact) < 1e-8);
+    CHECK(relative(mixers.greedy_risks(MixerKind::delta_rule, {200}).front(), exact) < 1e-11);
+  }
+  Task solved = isotropic_mixer_task(1, 0.0, 0.3);
+  solved.keys = MixerKeys::normalized;
+  CHECK(Mixers(solved).greedy_risks(MixerKind::delta_rule, {1, 5}) == std::vector<double>{0, 0});
+  const Mixers nothing(isotropic_mixer_task(3, 0.0, 0.0));
+  for (const MixerKind kind : {MixerKind::delta_rule, MixerKind::gated_delta_rule, MixerKind::linear_attention}) {
+    CHECK(nothing.greedy_risks(kind, {0, 1, 5}) == std::vector<double>{0, 0, 0});
+  }
+  CHECK(nothing.risks({}, {}).empty());
+}
+
+TEST_CASE("these are the errors of docs/theory/baselines.md") {
+  const std::vector<std::int64_t> lengths{64, 128, 256, 1024};
+  auto at = isotropic_mixer_task(64, 0.1, 1.0 / 64);
+  const Mixers mixers(at);
+  at.keys = MixerKeys::normalized;
+  const Mixers normalized(at);
+  const double table[4][4] = {{0.6273, 0.4581, 0.3181, 0.1652},
+                              {0.5288, 0.3080, 0.1774, 0.1142},
+                              {0.5284, 0.3060, 0.1713, 0.1089},
+                              {0.5197, 0.3015, 0.1753, 0.1141}};
+  const auto greedy = mixers.greedy_risks(MixerKind::delta_rule, lengths);
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    CHECK(std::abs(mixers.best(MixerKind::linear_attention, lengths[i]).risk - table[0][i]) < 5.1e-5);
+    CHECK(std::abs(mixers.best(MixerKind::delta_rule, lengths[i]).risk - table[1][i]) < 5.1e-5);
+    CHECK(std::abs(greedy[i] - table[2][i]) < 5.1e-5);
+    CHECK(std::abs(normalized.best(MixerKind::delta_rule, lengths[i]).risk - table[3][i]) < 5.1e-5);
+  }
+  at.keys = MixerKeys::normal;
+  at.persistence = std::exp(-1.0 / 256);
+  const Mixers drifting(at);
+  CHECK(std::abs(drifting.best_steady(MixerKind::gated_delta_rule).risk - 0.4923159) < 5e-8);
+  CHECK(std::abs(drifting.best_steady(MixerKind::gated_delta_net).risk - 0.4923187) < 5e-8);
+  CHECK(std::abs(drifting.best_steady(MixerKind::gated_linear_attention).risk - 0.6202) < 5e-5);
+  CHECK(std::abs(drifting.best_steady(MixerKind::delta_rule).risk - 0.5669) < 5e-5);
+}
+
 TEST_CASE("sequences without end tend to the steady error, where there is one") {
   for (const Task& at : {two_axes(), eight(0.95, MixerKeys::normal), eight(0.95, MixerKeys::normalized)}) {
     const Mixers mixers(at);
@@ -168,8 +257,14 @@ TEST_CASE("sequences without end tend to the steady error, where there is one") 
       CHECK(mixers.risks(at_rate(1.01 * bound), {200'000}).front() > 1e9);
     }
     CHECK(mixers.steady_risk(mixer_of(MixerKind::linear_attention, 0.01)) == INFINITY);
+    const auto silent = mixers.best_steady(MixerKind::linear_attention);
+    CHECK(silent.mixer.write == 0);
+    CHECK(silent.risk == mixers.risk(mixers.start()));
   }
-  CHECK(relative(Mixers(isotropic_mixer_task(64, 0.1, 1.0 / 64)).largest_stable_rate(), 2.0 / 66) < 1e-14);
+  const Mixers stays(isotropic_mixer_task(64, 0.1, 1.0 / 64));
+  CHECK(relative(stays.largest_stable_rate(), 2.0 / 66) < 1e-14);
+  CHECK(stays.best_steady(MixerKind::delta_rule).place == numerics::SearchPlace::lowest);
+  CHECK(stays.best(MixerKind::delta_rule, 64).place == numerics::SearchPlace::inside);
 }
 
 TEST_CASE("the best rate of linear attention is that of one layer of descent; Bayes errs less than every mixer") {
@@ -199,7 +294,7 @@ TEST_CASE("the best step of the delta rule errs less at every length than every 
   for (std::size_t i = 1; i < lengths.size(); ++i) {
     CHECK(greedy[i] <= mixers.best(MixerKind::delta_rule, lengths[i]).risk * (1 + 1e-12));
   }
-  // any other rate in one of the steps errs more from there on
+  // any other rate in one of the steps errs more at 64 examples, whatever follows
   auto state = mixers.start();
   for (int t = 0; t < 20; ++t) {
     const auto best = mixers.greedy(state, MixerKind::delta_rule);
@@ -268,8 +363,10 @@ TEST_CASE("sequence mixers refuse what they cannot read") {
   wrong.input_variances(1) = 0;
   CHECK(refuses<std::logic_error>([&] { Mixers m(wrong); }, {"input_variances[1]", "0"}));
   wrong = two_axes();
-  wrong.persistence = 1.5;
-  CHECK(refuses<std::logic_error>([&] { Mixers m(wrong); }, {"persistence", "1.5"}));
+  for (const double persistence : {1.5, -0.5}) {
+    wrong.persistence = persistence;
+    CHECK(refuses<std::logic_error>([&] { Mixers m(wrong); }, {"persistence", persistence > 0 ? "1.5" : "-0.5"}));
+  }
   wrong = two_axes();
   wrong.multiplicities = Eigen::Vector2d(1, 0.5);
   CHECK(refuses<std::logic_error>([&] { Mixers m(wrong); }, {"multiplicities[1]", "0.5"}));
@@ -278,12 +375,21 @@ TEST_CASE("sequence mixers refuse what they cannot read") {
   CHECK(refuses<std::logic_error>([&] { Mixers m(wrong); }, {"noise_variance", "-1"}));
   const Mixers mixers(two_axes());
   CHECK(refuses<std::logic_error>([&] { mixers.risks({NAN, 0, 0}, {1}); }, {"mixer.keep", "nan"}));
+  CHECK(refuses<std::logic_error>([&] { mixers.is_stable({1, NAN, 0}); }, {"mixer.erase", "nan"}));
+  auto state = mixers.start();
+  CHECK(refuses<std::logic_error>([&] { mixers.step(state, {1, 0, INFINITY}); }, {"mixer.write", "inf"}));
+  state.square = Eigen::VectorXd::Zero(4);
+  CHECK(refuses<std::logic_error>([&] { mixers.step(state, {1, 0, 0}); }, {"state.square.size()", "4", "2"}));
+  CHECK(refuses<std::logic_error>([&] { mixers.risk(state); }, {"state.square.size()", "4", "2"}));
+  CHECK(refuses<std::logic_error>([&] { mixers.greedy(state, MixerKind::delta_rule); }, {"state.square.size()", "4"}));
   CHECK(refuses<std::logic_error>([&] { mixers.risks({1, 0, 0}, {1, -1}); }, {"lengths[1]", "-1"}));
   CHECK(refuses<std::logic_error>([&] { mixers.best(MixerKind::delta_rule, 0); }, {"examples", "0"}));
   CHECK(refuses<std::logic_error>([&] { mixers.largest_stable_rate(1.5); }, {"gate", "1.5"}));
   CHECK(refuses<std::logic_error>([&] { mixers.greedy(mixers.start(), MixerKind::gated_delta_net); },
                                   {"gated_delta_net"}));
   CHECK(refuses<std::logic_error>([&] { isotropic_mixer_task(0, 0.1, 0.1); }, {"dimension", "0"}));
+  CHECK(refuses<std::logic_error>([&] { isotropic_mixer_task(2, -0.1, 0.1); }, {"noise_variance", "-0.1"}));
+  CHECK(refuses<std::logic_error>([&] { isotropic_mixer_task(2, 0.1, -0.2); }, {"task_variance", "-0.2"}));
 }
 
 }  // namespace incontext::testing::sequence_mixers_test

@@ -154,6 +154,15 @@ def _():
     assert all_rejected(controls)
 
 
+@case("incontext train reasoning has a row for each setting of its lists")
+def _():
+    found = report("train reasoning --methods softmax --weight-decays 0,0.5 --widths 8,12 --warm-ups 10 --seeds 1 --steps 100 "
+                   "--every 50 --threads 1")["tables"][1]["rows"]
+    assert [(one["weight_decay"], one["width"], one["warm_up"]) for one in found] == [
+        (0, 8, 10), (0, 12, 10), (0.5, 8, 10), (0.5, 12, 10)]
+    assert all(one["ratio"] == 0 and one["ratio_error"] > 0 and one["over_softmax"] is None for one in found)
+
+
 @case("incontext train finds the inverse temperature of every row length, and rejects its controls")
 def _():
     learned, best, controls = report("train needle --threads 1")["tables"]
@@ -167,8 +176,8 @@ def _():
 @case("incontext train trains on affine functions, and no answer leaves the bound of the weights")
 def _():
     tables = report("train affine --maps softmax,ssmax --steps 60 --batch 8 --width 8 --tested 64 --threads 1")["tables"]
-    zero, errors, ratios, largest, bounds, last = (table["rows"] for table in tables[:6])
-    assert len(tables) == 7
+    zero, errors, ratios, largest, bounds, weights, last = (table["rows"] for table in tables[:7])
+    assert len(tables) == 8
     assert all_agree(tables[0])
     assert len(errors) == 2 * 2 * 8
     assert len(ratios) == 2 * 8  # of ssmax, of which nothing is claimed
@@ -183,8 +192,9 @@ def _():
         if one["bound"] is not None:
             assert one["largest_answer"] < 1.5 * one["bound"]
             assert one["over_least"] >= 1
+    assert len(weights) == 4 and all(0 < one["size"] < 1 for one in weights)
     assert len(last) == 4
-    assert all_agree(tables[5])
+    assert all_agree(tables[6])
 
 
 @case("incontext train claims of five runs that an alternative errs no less than softmax")

@@ -23,8 +23,9 @@ namespace incontext::baselines {
 /// sphere of squared radius d, as normalized keys are.
 enum class MixerKeys { normal, normalized };
 
-/// Regression in context as a layer meets it that reads one example after the other: x = sqrt(lambda) z with variances
-/// along axes, labels y = w x + noise, and a task that may drift, w' = rho w + sqrt(1 - rho^2) times a fresh draw.
+/// Regression in context as a layer meets it that reads one example after the other: inputs x = sqrt(lambda) z with the
+/// variance lambda along each axis, labels y = w x + noise, and a task that may drift, w' = rho w + sqrt(1 - rho^2) times
+/// a fresh draw.
 ///
 /// Shapes    input_variances, task_variances: k each; multiplicities: k, or none for 1 each. d is their sum.
 /// Units     input_variances: input units squared; task_variances: label units squared over that; noise_variance: label
@@ -39,13 +40,15 @@ struct MixerTask {
   numerics::Vector<T> multiplicities = {};  ///< how many axes have each pair of variances
 };
 
-/// Inputs of variance 1 and tasks of one variance in d dimensions.
+/// Inputs of variance 1 and tasks of one variance in d dimensions, which stay; set `persistence` for a drift.
 ///
 /// Source    definition.
-/// Errors    std::invalid_argument for the dimension.
+/// Errors    std::invalid_argument for the dimension, std::domain_error for the variances.
 template <Real T>
 MixerTask<T> isotropic_mixer_task(std::int64_t dimension, const T& noise_variance, const T& task_variance) {
   require_at_least("isotropic_mixer_task", "dimension", dimension, std::int64_t{1});
+  require_non_negative("isotropic_mixer_task", "noise_variance", noise_variance);
+  require_non_negative("isotropic_mixer_task", "task_variance", task_variance);
   const auto one = [](const T& value) { return numerics::Vector<T>::Constant(1, value).eval(); };
   return {.input_variances = one(T(1)),
           .task_variances = one(task_variance),
@@ -91,42 +94,45 @@ Mixer<T> mixer_of(MixerKind kind, const T& rate, const T& gate = T(1)) {
       return {T(1), rate, rate};
     case MixerKind::gated_delta_rule:
       return {gate, rate, rate};
-    default:
-      return {gate, T(gate * rate), rate};
+    case MixerKind::gated_delta_net:
+      break;
   }
+  return {gate, T(gate * rate), rate};
 }
 
-/// The mixer that was found, and its error.
+/// The mixer that was found, whose `write` is the rate, and its error.
 ///
 /// Units     of Mixer; risk: label units squared.
 template <Real T>
 struct MixerChoice {
   Mixer<T> mixer;
   T risk;
+  numerics::SearchPlace place = numerics::SearchPlace::inside;  ///< of the rate, where it was searched for
 };
 
-/// The two moments of a mixer's state along each axis, of which its error is made.
+/// The two moments along each axis of which a mixer's error is made, with u = w - s.
 ///
 /// Shapes    k each.
 /// Units     those of task_variances.
 template <Real T>
 struct MixerState {
-  numerics::Vector<T> overlap;  ///< C = E s w
-  numerics::Vector<T> square;   ///< P = E s^2
+  numerics::Vector<T> square;   ///< V = E u^2
+  numerics::Vector<T> overlap;  ///< R = E u w
 };
 
 /// The mean squared error of sequence mixers on regression in context, exact at every length: linear attention, gated
 /// linear attention, DeltaNet, gated DeltaNet and every other constant or scheduled (a, e, b).
 ///
-/// Along each axis, with tau = sum lambda P, kappa = sum lambda C and omega = sum lambda psi^2 over all d axes,
+/// Along each axis, with g = rho - a, h = e - b, and tau = sum lambda V, kappa = sum lambda R and
+/// omega = sum lambda psi^2 over all d axes,
 ///
-/// \f[ C' = \rho\,[(a - e\lambda)\,C + b\lambda\psi^2],\quad
-///     P' = a^2 P - 2ae\lambda P + e^2 f\,(\lambda\tau + 2\lambda^2 P)
-///        + 2b\,[a\lambda C - e f\,(\lambda\kappa + 2\lambda^2 C)]
-///        + b^2\,[f\,(\lambda\omega + 2\lambda^2\psi^2) + \sigma^2\lambda] \f]
+/// \f[ V' = (a^2 - 2ae\lambda) V + e^2 f\,(\lambda\tau + 2\lambda^2 V)
+///        + 2\,[(ag + ah\lambda - eg\lambda) R - eh f\,(\lambda\kappa + 2\lambda^2 R)]
+///        + (g^2 + 2gh\lambda)\,\psi^2 + h^2 f\,(\lambda\omega + 2\lambda^2\psi^2) + (1 - \rho^2)\,\psi^2 + b^2\sigma^2\lambda \f]
+/// \f[ R' = \rho\,[(a - e\lambda)\,R + (g + h\lambda)\,\psi^2] + (1 - \rho^2)\,\psi^2 \f]
 ///
-/// f = 1 for normal keys and d/(d + 2) for normalized ones; the error is sigma^2 + omega - 2 kappa + tau, with the
-/// query's noise, on a query of the task that the next example would have. A step takes O(k).
+/// f = 1 for normal keys and d/(d + 2) for normalized ones. The error is sigma^2 + tau: it has the query's noise, and the
+/// query's task is that of the next example. A step takes O(k).
 ///
 ///     const baselines::SequenceMixers<double> mixers(baselines::isotropic_mixer_task<double>(64, 0.1, 1.0 / 64));
 ///     const auto best = mixers.best(baselines::MixerKind::delta_rule, 128);   // best.mixer.write, best.risk: 0.308
@@ -134,10 +140,11 @@ struct MixerState {
 /// Source    the theory of adaptive filters (LMS; Widrow et al. 1976, Feuer and Weinstein 1985) in the words of sequence
 ///           mixers; derived: docs/theory/baselines.md#sequence-mixers.
 /// Units     those of MixerTask; errors: label units squared.
-/// Domain    k >= 1; variances > 0 for inputs, >= 0 for tasks and noise; multiplicities >= 1; -1 <= persistence <= 1.
-/// Limits    length 0: the answer 0. Equal variances: two numbers.
+/// Domain    k >= 1; variances > 0 for inputs, >= 0 for tasks and noise; multiplicities >= 1; 0 <= persistence <= 1.
+/// Limits    length 0: the answer 0. Equal variances: two numbers. 1 dimension, normalized keys, no noise: rate 1 solves it.
 /// Errors    std::invalid_argument for shapes, std::domain_error for values and mixers that are not finite.
-/// Accuracy  1e-13 relative (tests/baselines/sequence_mixers.cpp).
+/// Accuracy  1e-13 relative for the delta rule of a task that stays, else 1e-13 of the answer 0's error
+///           (tests/baselines/sequence_mixers.cpp).
 template <Real T>
 class SequenceMixers {
  public:
@@ -148,19 +155,22 @@ class SequenceMixers {
   const MixerTask<T>& task() const { return task_; }
 
   /// Before the first example: s = 0.
-  MixerState<T> start() const {
-    const Vector zero = Vector::Zero(task_.input_variances.size());
-    return {zero, zero};
-  }
+  MixerState<T> start() const { return {task_.task_variances, task_.task_variances}; }
   /// After one example more.
+  ///
+  /// Errors    std::invalid_argument for a state of another shape.
   MixerState<T> step(MixerState<T> state, const Mixer<T>& mixer) const {
+    check(mixer);
+    check(state);
     advance(state, mixer);
     return state;
   }
   /// The mean squared error of the answer s x to the next query.
+  ///
+  /// Errors    as step.
   T risk(const MixerState<T>& state) const {
-    const T risk = noise_and_task_ - T(2) * weighed(state.overlap) + weighed(state.square);
-    return risk <= (std::numeric_limits<T>::max)() ? risk : std::numeric_limits<T>::infinity();
+    check(state);
+    return risk_of(state);
   }
   /// The errors of a mixer that stays as it is, after each of these numbers of examples.
   ///
@@ -170,14 +180,18 @@ class SequenceMixers {
     return course("SequenceMixers::risks", lengths, [&](const MixerState<T>&) { return mixer; });
   }
 
-  /// Whether the error stays bounded in sequences without end.
+  /// Whether the error in sequences without end tends to one number, whatever the state was before.
   ///
-  /// Source    the positive map of P is a diagonal and one product of two vectors: its largest eigenvalue is below 1
+  /// Source    the positive map of V is a diagonal and one product of two vectors: its largest eigenvalue is below 1
   ///           where the diagonal is, and e^2 f sum lambda^2/(1 - diagonal) is below 1.
-  bool is_stable(const Mixer<T>& mixer) const { return gain(mixer) < T(1); }
-  /// The error that a sequence without end tends to; infinity where it has none.
+  bool is_stable(const Mixer<T>& mixer) const {
+    check(mixer);
+    return gain(mixer) < T(1);
+  }
+  /// The error that a sequence without end tends to; infinity where it has none. What writes nothing answers 0.
   T steady_risk(const Mixer<T>& mixer) const;
-  /// The delta rule is stable below this rate, and only there: 2/(d + 2) for normal keys of variance 1 without a gate.
+  /// Of positive rates the delta rule is stable below this one, and only there: 2/(d + 2) for normal keys of variance 1
+  /// without a gate.
   ///
   /// Domain    0 < gate <= 1: of a mixer (gate, gate rate, gate rate).
   T largest_stable_rate(const T& gate = T(1)) const;
@@ -200,15 +214,17 @@ class SequenceMixers {
   ///
   /// Source    a quadratic form in the rate of linear attention; else a search over rates, and over gates where there is
   ///           one: the least of a grid, then Brent's method between its neighbors.
-  /// Domain    examples >= 1. Rates up to the largest stable one; gates up to 1.
+  /// Domain    examples >= 1. Rates from 1/(100 examples) of the largest stable one (1e-8 of it in sequences without end)
+  ///           up to it; gates from 0.01 to 1 - 1e-6, and 1.
   /// Errors    std::invalid_argument for examples.
-  /// Accuracy  the risk to 1e-8; that no lower minimum is between the grid's points is not proved
+  /// Accuracy  the risk to 1e-7; that no lower minimum is between the grid's points is not proved
   ///           (tests/baselines/sequence_mixers.cpp).
   MixerChoice<T> best(MixerKind kind, std::int64_t examples) const {
     require_at_least("SequenceMixers::best", "examples", examples, std::int64_t{1});
     return best_by(kind, examples, [&](const Mixer<T>& mixer) { return risks(mixer, {examples}).front(); });
   }
-  /// The same in sequences without end; linear attention without a gate has none, with an infinite risk.
+  /// The same in sequences without end, where the best of linear attention without a gate is to write nothing. Of a task
+  /// that stays a smaller rate is always better: `place` says so.
   MixerChoice<T> best_steady(MixerKind kind) const {
     return best_by(kind, 1'000'000, [&](const Mixer<T>& mixer) { return steady_risk(mixer); });
   }
@@ -217,17 +233,27 @@ class SequenceMixers {
   static constexpr const char* where = "SequenceMixers";
 
   T weighed(const Vector& moments) const { return weights_.dot(moments); }
+  void check(const MixerState<T>& state) const {
+    const std::int64_t k = lambda().size();
+    require_same_size(where, "state.square.size()", std::int64_t{state.square.size()}, k);
+    require_same_size(where, "state.overlap.size()", std::int64_t{state.overlap.size()}, k);
+  }
+  T risk_of(const MixerState<T>& state) const {
+    const T excess = weighed(state.square);  // below 0 by rounding alone
+    const T risk = task_.noise_variance + (excess > T(0) || excess != excess ? excess : T(0));
+    return risk <= (std::numeric_limits<T>::max)() ? risk : std::numeric_limits<T>::infinity();
+  }
   static void check(const Mixer<T>& mixer) {
     require_finite(where, "mixer.keep", mixer.keep);
     require_finite(where, "mixer.erase", mixer.erase);
     require_finite(where, "mixer.write", mixer.write);
   }
   void advance(MixerState<T>& state, const Mixer<T>& mixer) const;
-  /// What a step makes of P along an axis of variance l out of P itself.
+  /// What a step makes of V along an axis of variance l out of V itself.
   T own(const Mixer<T>& m, const T& l) const {
     return m.keep * m.keep - T(2) * m.erase * l * (m.keep - fourth_ * m.erase * l);
   }
-  /// e^2 f sum lambda^2/(1 - own), or infinity where P grows along an axis by itself.
+  /// e^2 f sum lambda^2/(1 - own), or infinity where V grows along an axis by itself.
   T gain(const Mixer<T>& m) const {
     T sum = T(0);
     for (Eigen::Index i = 0; i < lambda().size(); ++i) {
@@ -267,8 +293,8 @@ SequenceMixers<T>::SequenceMixers(MixerTask<T> task) : task_(std::move(task)) {
     }
   }
   require_non_negative(where, "noise_variance", task_.noise_variance);
-  if (!(T(-1) <= task_.persistence && task_.persistence <= T(1))) {
-    throw_domain_error(where, "persistence is no correlation", task_.persistence, "-1 to 1");
+  if (!(T(0) <= task_.persistence && task_.persistence <= T(1))) {
+    throw_domain_error(where, "persistence is out of range", task_.persistence, "0 to 1");
   }
   const T d = task_.multiplicities.sum();
   fourth_ = task_.keys == MixerKeys::normal ? T(1) : T(d / (d + T(2)));
@@ -279,38 +305,44 @@ SequenceMixers<T>::SequenceMixers(MixerTask<T> task) : task_(std::move(task)) {
 
 template <Real T>
 void SequenceMixers<T>::advance(MixerState<T>& state, const Mixer<T>& m) const {
-  const T tau = weighed(state.square), kappa = weighed(state.overlap);
-  const T erased = m.erase * m.erase * fourth_, crossed = m.erase * fourth_;
-  for (Eigen::Index i = 0; i < state.square.size(); ++i) {
-    const T l = lambda()(i), written = l * task_.task_variances(i);
-    T &c = state.overlap(i), &p = state.square(i);
-    p = own(m, l) * p + l * (erased * tau + T(2) * m.write * (m.keep * c - crossed * (kappa + T(2) * l * c)) +
-                             m.write * m.write * (fourth_ * (written_ + T(2) * written) + task_.noise_variance));
-    c = task_.persistence * ((m.keep - m.erase * l) * c + m.write * written);
+  const T rho = task_.persistence, g = rho - m.keep, h = m.erase - m.write, fresh = T(1) - rho * rho;
+  const T erased = m.erase * m.erase * fourth_ * weighed(state.square);
+  const T crossed = m.erase * h * fourth_, kappa = weighed(state.overlap);
+  for (Eigen::Index i = 0; i < lambda().size(); ++i) {
+    const T l = lambda()(i), psi = task_.task_variances(i);
+    T &v = state.square(i), &r = state.overlap(i);
+    v = own(m, l) * v + l * erased +
+        T(2) * ((m.keep * g + (m.keep * h - m.erase * g) * l) * r - crossed * l * (kappa + T(2) * l * r)) +
+        (g * g + T(2) * g * h * l) * psi + h * h * fourth_ * l * (written_ + T(2) * l * psi) + fresh * psi +
+        m.write * m.write * task_.noise_variance * l;
+    r = rho * ((m.keep - m.erase * l) * r + (g + h * l) * psi) + fresh * psi;
   }
 }
 
 template <Real T>
 T SequenceMixers<T>::steady_risk(const Mixer<T>& m) const {
   check(m);
-  const T loop = gain(m), rho = task_.persistence;
+  if (math::magnitude(m.write) <= T(0)) return noise_and_task_;
+  const T loop = gain(m), rho = task_.persistence, g = rho - m.keep, h = m.erase - m.write;
   if (!(loop < T(1))) return std::numeric_limits<T>::infinity();
   MixerState<T> state = start();
   for (Eigen::Index i = 0; i < lambda().size(); ++i) {
-    const T l = lambda()(i);
-    state.overlap(i) = rho * m.write * l * task_.task_variances(i) / (T(1) - rho * (m.keep - m.erase * l));
+    const T l = lambda()(i), fresh = T(1) - rho * rho;
+    state.square(i) = T(0);
+    state.overlap(i) = task_.task_variances(i) * (rho * (g + h * l) + fresh) / (T(1) - rho * (m.keep - m.erase * l));
   }
-  // One step from P = 0 leaves what P is fed with; the axes then share tau.
-  const Vector fed = step(state, m).square;
+  // One step from V = 0 leaves what V is fed with; the axes then share tau.
+  MixerState<T> fed = state;
+  advance(fed, m);
   const auto shared = [&](const T& tau) {
     for (Eigen::Index i = 0; i < lambda().size(); ++i) {
       const T l = lambda()(i);
-      state.square(i) = (fed(i) + m.erase * m.erase * fourth_ * tau * l) / (T(1) - own(m, l));
+      state.square(i) = (fed.square(i) + m.erase * m.erase * fourth_ * tau * l) / (T(1) - own(m, l));
     }
     return weighed(state.square);
   };
   shared(shared(T(0)) / (T(1) - loop));
-  return risk(state);
+  return risk_of(state);
 }
 
 template <Real T>
@@ -319,7 +351,7 @@ T SequenceMixers<T>::largest_stable_rate(const T& gate) const {
   if (!(T(0) < gate && gate <= T(1))) {
     throw_domain_error("SequenceMixers::largest_stable_rate", "gate is out of range", gate, "0 < gate <= 1");
   }
-  // the rate from which P grows along the axis of the largest variance by itself
+  // the rate from which V grows along the axis of the largest variance by itself
   const T alone =
       (T(1) + sqrt(T(T(1) + T(2) * fourth_ * (T(1) / (gate * gate) - T(1))))) / (T(2) * fourth_ * lambda().maxCoeff());
   const auto excess = [&](const T& rate) {
@@ -336,21 +368,29 @@ Mixer<T> SequenceMixers<T>::greedy(const MixerState<T>& state, MixerKind kind) c
     throw_invalid_argument("SequenceMixers::greedy", "kind has no closed schedule", std::string("gated_delta_net"),
                            "another family, such as gated_delta_rule");
   }
+  check(state);
   const bool erases = kind == MixerKind::delta_rule || kind == MixerKind::gated_delta_rule;
   const bool is_gated = kind == MixerKind::gated_linear_attention || kind == MixerKind::gated_delta_rule;
-  // The next error at (a, b) is its constant plus kk a^2 + 2 kw a b + ww b^2 - 2 k a - 2 w b: read off from steps.
-  const auto squared = [&](const T& keep, const T& rate) {
-    return weighed(step(state, {keep, erases ? rate : T(0), rate}).square);
+  // The next error is a quadratic form in what is forgotten and in the rate in a unit of its own: read off from steps.
+  const T unit = T(1) / weights_.sum();
+  const auto next = [&](const T& forgotten, const T& rate) {
+    MixerState<T> after = state;
+    advance(after, {T(T(1) - forgotten), erases ? T(rate * unit) : T(0), T(rate * unit)});
+    return weighed(after.square);
   };
-  const auto overlap = [&](const T& keep, const T& rate) {
-    return weighed(step(state, {keep, erases ? rate : T(0), rate}).overlap);
+  const T at = next(T(0), T(0)), faster = next(T(0), T(1)), slower = next(T(0), T(-1));
+  const T bb = (faster + slower) / T(2) - at, b = (slower - faster) / T(4);
+  const auto mixer = [&](const T& forgotten, const T& rate) -> Mixer<T> {
+    return {T(T(1) - forgotten), erases ? T(rate * unit) : T(0), T(rate * unit)};
   };
-  const T kk = squared(T(1), T(0)), ww = squared(T(0), T(1));
-  const T kw = (squared(T(1), T(1)) - kk - ww) / T(2);
-  const T k = overlap(T(1), T(0)), w = overlap(T(0), T(1));
-  if (!is_gated || !(kk > T(0))) return {T(1), erases ? T((w - kw) / ww) : T(0), T((w - kw) / ww)};
-  const T determinant = kk * ww - kw * kw, rate = (kk * w - kw * k) / determinant;
-  return {T((ww * k - kw * w) / determinant), erases ? rate : T(0), rate};
+  if (!(bb > T(0))) return mixer(T(0), T(0));
+  if (!is_gated) return mixer(T(0), b / bb);
+  const T less = next(T(1), T(0)), more = next(T(-1), T(0));
+  const T gg = (less + more) / T(2) - at, g = (more - less) / T(4),
+          gb = (next(T(1), T(1)) - at - gg - bb) / T(2) + g + b;
+  const T determinant = gg * bb - gb * gb;
+  if (!(determinant > T(0))) return mixer(T(0), b / bb);
+  return mixer((bb * g - gb * b) / determinant, (gg * b - gb * g) / determinant);
 }
 
 template <Real T>
@@ -367,8 +407,8 @@ std::vector<T> SequenceMixers<T>::course(const char* from, const std::vector<std
   MixerState<T> state = start();
   std::int64_t reached = 0;
   for (const std::size_t i : order) {
-    for (; reached < lengths[i]; ++reached) state = step(state, next(state));
-    risks[i] = risk(state);
+    for (; reached < lengths[i]; ++reached) advance(state, next(state));
+    risks[i] = risk_of(state);
   }
   return risks;
 }
@@ -394,19 +434,21 @@ MixerChoice<T> SequenceMixers<T>::best_by(MixerKind kind, std::int64_t examples,
     return numerics::minimum_between<T>(f, place((std::max)(best - 1, 0)), place((std::min)(best + 1, points)), bits);
   };
   const auto of_gate = [&](const T& gate) -> MixerChoice<T> {
-    if (is_linear) {  // noise_and_task - 2 b kappa + b^2 tau, from two rates
-      const T zero = noise_and_task_, plus = risk(mixer_of(kind, T(1), gate)),
-              minus = risk(mixer_of(kind, T(-1), gate));
-      const T curvature = (plus + minus) / T(2) - zero;
-      const T rate = curvature > T(0) ? T((minus - plus) / (T(4) * curvature)) : T(0);
-      if (!(curvature <= (std::numeric_limits<T>::max)())) return {mixer_of(kind, T(0), gate), curvature};
-      return {mixer_of(kind, rate, gate), risk(mixer_of(kind, rate, gate))};
+    if (is_linear) {  // a quadratic form in the rate, from two of them
+      const T unit = T(1) / weights_.sum();
+      const T plus = risk(mixer_of(kind, unit, gate)), minus = risk(mixer_of(kind, T(-unit), gate));
+      const T curvature = (plus + minus) / T(2) - noise_and_task_;
+      if (!(curvature > T(0) && curvature <= (std::numeric_limits<T>::max)())) {
+        return {mixer_of(kind, T(0), gate), noise_and_task_};
+      }
+      const Mixer<T> mixer = mixer_of(kind, T(unit * (minus - plus) / (T(4) * curvature)), gate);
+      return {mixer, risk(mixer)};
     }
     const T high = log(T(largest_stable_rate(gate) * (kind == MixerKind::gated_delta_rule ? gate : T(1))));
     const T low = high - log(T(100) * math::from_count<T>(examples));
     const auto at = [&](const T& logarithm) { return risk(mixer_of(kind, T(exp(logarithm)), gate)); };
     const auto found = least(at, low, high, 10);
-    return {mixer_of(kind, T(exp(found.argument)), gate), found.value};
+    return {mixer_of(kind, T(exp(found.argument)), gate), found.value, found.place};
   };
   MixerChoice<T> best = of_gate(T(1));
   if (!is_gated) return best;

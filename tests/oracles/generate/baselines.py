@@ -310,8 +310,10 @@ def sequence_mixer(inputs):
     spread, tasks = (turn * mp.diag([mp.mpf(x) for x in inputs[name]]) * turn.T
                      for name in ("input_variances", "task_variances"))
 
-    def fourth(m):  # E x x^T m x x^T of normal x
-        return spread * (m + m.T) * spread + trace(spread * m) * spread
+    shared = mp.mpf(d) / (d + 2) if inputs["keys"] == "normalized" else mp.mpf(1)
+
+    def fourth(m):  # E x x^T m x x^T
+        return shared * (spread * (m + m.T) * spread + trace(spread * m) * spread)
 
     def kept(m):
         return a * a * m - a * e * (spread * m + m * spread) + e * e * fourth(m)

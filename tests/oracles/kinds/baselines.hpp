@@ -61,10 +61,12 @@ inline void register_baselines(Registry& registry) {
     return {{"gain", course.gain(time)}, {"risk", course.risk(time)}, {"half_time", course.half_time()}};
   };
   registry["sequence_mixer"] = [](const Fields& in) -> Json {
-    const baselines::SequenceMixers<double> mixers({.input_variances = in.vector("input_variances"),
-                                                    .task_variances = in.vector("task_variances"),
-                                                    .noise_variance = in.number("noise_variance"),
-                                                    .persistence = in.number("persistence")});
+    const baselines::SequenceMixers<double> mixers(
+        {.input_variances = in.vector("input_variances"),
+         .task_variances = in.vector("task_variances"),
+         .noise_variance = in.number("noise_variance"),
+         .persistence = in.number("persistence"),
+         .keys = in.text("keys") == "normal" ? baselines::MixerKeys::normal : baselines::MixerKeys::normalized});
     const baselines::Mixer<double> mixer{in.number("keep"), in.number("erase"), in.number("write")};
     return {{"risk", mixers.risks(mixer, {in.count("examples")}).front()}, {"steady_risk", mixers.steady_risk(mixer)}};
   };

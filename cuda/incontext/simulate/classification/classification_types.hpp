@@ -100,8 +100,11 @@ struct ClassificationPair {
 /// Two classifiers to be compared.
 using ClassifierPair = ClassificationPair<double>;
 
+/// A prediction is confident where its largest probability is above this one.
+inline constexpr double confident_probability = 0.9;
+
 /// What a trial measures of one prediction: -log p_y; whether y has the largest logit (the first of equals counts);
-/// -sum p log p; p_y; the Frobenius norm of dp/dx; whether it is confident, the largest p above 0.9; and whether it is
+/// -sum p log p; p_y; the Frobenius norm of dp/dx; whether it is confident; and whether it is
 /// confident of another class than y.
 ///
 /// Units     loss and entropy in nats.

@@ -73,7 +73,7 @@ struct ClassificationTrial {
     values[Metric::probability] = of_label(probabilities);
     values[Metric::sensitivity] = sqrt(dot(jacobian, jacobian, task.classes * task.dimension));
     values[Metric::confidence] =
-        Lanes<T, W>::each([&](int lane) { return outcome.largest[lane] > T(0.9) ? T(1) : T(0); });
+        Lanes<T, W>::each([&](int lane) { return outcome.largest[lane] > T(confident_probability) ? T(1) : T(0); });
     values[Metric::confident_error] = values[Metric::confidence] * (T(1) - outcome.is_right);
   }
 };
