@@ -61,8 +61,8 @@ class Claim:
 
         The rows are tables of the program, which the package has not: `program` is its path, or its name on PATH. Takes
         seconds to minutes. A claim alone has the verdict that it has beside the others.
-        Raises FileNotFoundError where there is no such program, ValueError where it refuses (it says why), RuntimeError
-        where it ends without a report.
+        Raises FileNotFoundError where there is no such program, ValueError where it refuses (it says why; an older one
+        has not every claim), RuntimeError where it ends without a report.
         """
         if (found := shutil.which(program)) is None:
             raise FileNotFoundError(f"incontext::ledger: program is not there (value = {str(program)!r}; needs the path of "

@@ -75,7 +75,7 @@ struct Mixer {
 enum class MixerKind {
   linear_attention,        ///< (1, 0, rate)
   gated_linear_attention,  ///< (gate, 0, rate)
-  delta_rule,              ///< (1, rate, rate)
+  delta_rule,              ///< (1, rate, rate): DeltaNet
   gated_delta_rule,        ///< (gate, rate, rate): forgets after the error
   gated_delta_net          ///< (gate, gate rate, rate): forgets before the error, as published
 };
@@ -160,8 +160,8 @@ class SequenceMixers {
   ///
   /// Errors    std::invalid_argument for a state of another shape.
   MixerState<T> step(MixerState<T> state, const Mixer<T>& mixer) const {
-    check(mixer);
-    check(state);
+    require_mixer(mixer);
+    require_state(state);
     advance(state, mixer);
     return state;
   }
@@ -169,14 +169,14 @@ class SequenceMixers {
   ///
   /// Errors    as step.
   T risk(const MixerState<T>& state) const {
-    check(state);
+    require_state(state);
     return risk_of(state);
   }
   /// The errors of a mixer that stays as it is, after each of these numbers of examples.
   ///
   /// Errors    std::invalid_argument for negative lengths.
   std::vector<T> risks(const Mixer<T>& mixer, const std::vector<std::int64_t>& lengths) const {
-    check(mixer);
+    require_mixer(mixer);
     return course("SequenceMixers::risks", lengths, [&](const MixerState<T>&) { return mixer; });
   }
 
@@ -185,7 +185,7 @@ class SequenceMixers {
   /// Source    the positive map of V is a diagonal and one product of two vectors: its largest eigenvalue is below 1
   ///           where the diagonal is, and e^2 f sum lambda^2/(1 - diagonal) is below 1.
   bool is_stable(const Mixer<T>& mixer) const {
-    check(mixer);
+    require_mixer(mixer);
     return gain(mixer) < T(1);
   }
   /// The error that a sequence without end tends to; infinity where it has none. What writes nothing answers 0.
@@ -233,7 +233,7 @@ class SequenceMixers {
   static constexpr const char* where = "SequenceMixers";
 
   T weighed(const Vector& moments) const { return weights_.dot(moments); }
-  void check(const MixerState<T>& state) const {
+  void require_state(const MixerState<T>& state) const {
     const std::int64_t k = lambda().size();
     require_same_size(where, "state.square.size()", std::int64_t{state.square.size()}, k);
     require_same_size(where, "state.overlap.size()", std::int64_t{state.overlap.size()}, k);
@@ -243,7 +243,7 @@ class SequenceMixers {
     const T risk = task_.noise_variance + (excess > T(0) || excess != excess ? excess : T(0));
     return risk <= (std::numeric_limits<T>::max)() ? risk : std::numeric_limits<T>::infinity();
   }
-  static void check(const Mixer<T>& mixer) {
+  static void require_mixer(const Mixer<T>& mixer) {
     require_finite(where, "mixer.keep", mixer.keep);
     require_finite(where, "mixer.erase", mixer.erase);
     require_finite(where, "mixer.write", mixer.write);
@@ -321,7 +321,7 @@ void SequenceMixers<T>::advance(MixerState<T>& state, const Mixer<T>& m) const {
 
 template <Real T>
 T SequenceMixers<T>::steady_risk(const Mixer<T>& m) const {
-  check(m);
+  require_mixer(m);
   if (math::magnitude(m.write) <= T(0)) return noise_and_task_;
   const T loop = gain(m), rho = task_.persistence, g = rho - m.keep, h = m.erase - m.write;
   if (!(loop < T(1))) return std::numeric_limits<T>::infinity();
@@ -368,7 +368,7 @@ Mixer<T> SequenceMixers<T>::greedy(const MixerState<T>& state, MixerKind kind) c
     throw_invalid_argument("SequenceMixers::greedy", "kind has no closed schedule", std::string("gated_delta_net"),
                            "another family, such as gated_delta_rule");
   }
-  check(state);
+  require_state(state);
   const bool erases = kind == MixerKind::delta_rule || kind == MixerKind::gated_delta_rule;
   const bool is_gated = kind == MixerKind::gated_linear_attention || kind == MixerKind::gated_delta_rule;
   // The next error is a quadratic form in what is forgotten and in the rate in a unit of its own: read off from steps.
