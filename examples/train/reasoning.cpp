@@ -295,19 +295,20 @@ std::vector<Table> course_tables(ReasoningParts& parts) {
   std::vector<Table> tables;
   for (const ReasoningSetting& setting : settings_of(o)) {
     if (parts.simulator.stopped()) return tables;
-    Table table{.title = name_of(o, setting) + ", seed " + std::to_string(o.simulation.seed) + in_common(o),
-                .columns = {{"step"},
-                            {.name = "loss", .digits = 4},
-                            {.name = "accuracy", .digits = 3},
-                            {.name = "held_out_loss", .heading = "held-out loss", .digits = 4},
-                            {.name = "held_out_accuracy", .heading = "accuracy", .digits = 3},
-                            {.name = "least_entropy", .heading = "entropy from", .digits = 3},
-                            {.name = "largest_entropy", .heading = "to", .digits = 3},
-                            {.name = "query_gradient", .heading = "|dW_Q|", .digits = 3},
-                            {.name = "key_gradient", .heading = "|dW_K|", .digits = 3},
-                            {.name = "value_gradient", .heading = "|dW_V|", .digits = 3},
-                            {.name = "key_over_value", .heading = "|dW_K|/|dW_V|", .digits = 3}},
-                .key_columns = 1};
+    Table table{
+        .title = "Course of " + name_of(o, setting) + ", seed " + std::to_string(o.simulation.seed) + in_common(o),
+        .columns = {{"step"},
+                    {.name = "loss", .digits = 4},
+                    {.name = "accuracy", .digits = 3},
+                    {.name = "held_out_loss", .heading = "held-out loss", .digits = 4},
+                    {.name = "held_out_accuracy", .heading = "accuracy", .digits = 3},
+                    {.name = "least_entropy", .heading = "entropy from", .digits = 3},
+                    {.name = "largest_entropy", .heading = "to", .digits = 3},
+                    {.name = "query_gradient", .heading = "|dW_Q|", .digits = 3},
+                    {.name = "key_gradient", .heading = "|dW_K|", .digits = 3},
+                    {.name = "value_gradient", .heading = "|dW_V|", .digits = 3},
+                    {.name = "key_over_value", .heading = "|dW_K|/|dW_V|", .digits = 3}},
+        .key_columns = 1};
     constexpr double nearly_all = 0.995;
     for (const ReasoningMeasurement& at : parts.simulator.train(name_of(o, setting), setting.run, nearly_all)) {
       const auto [least, largest] = std::minmax_element(at.entropy.begin(), at.entropy.end());
