@@ -58,7 +58,7 @@ def test_the_affine_transformer_is_the_programs(name):
 
 @needs_program
 def test_the_reasoning_transformer_is_the_programs():
-    arguments = ["reasoning", "--figure", "curves", "--steps", "100", "--every", "50", "--width", "16", "--seed", "3"]
+    arguments = ["reasoning", "--figure", "curves", "--steps", "100", "--every", "50", "--widths", "16", "--seed", "3"]
     (softmax, heat, norm) = tables(*arguments, "--methods", "softmax,heat-treatment,normsoftmax")[:3]
     shape = training.ReasoningShape(width=16, hidden=32)
     for table, map in ((softmax, scoring.Softmax(2.0)), (heat, scoring.HeatSchedule(1 / 3, 2.0, 100)),
