@@ -129,7 +129,7 @@ const std::vector<SequenceMap>& sequence_maps() {
 
 // Functions that are found by their arguments are in no unnamed namespace.
 static void pass_fields(Numbers& numbers, TrainedSequence& at) {
-  numbers(at.reached, at.loss, at.bound, at.query_key_size, at.map_parameters);
+  numbers(at.reached, at.loss, at.bound, at.map_parameters, at.query_key_size);
 }
 
 static void pass_fields(Numbers& numbers, AffineAnswers& at) { numbers(at.error, at.zero, at.largest); }

@@ -109,10 +109,10 @@ std::string meaning_of(Outcome outcome) {
        "separates it from rows that hold. That says nothing about the paper's model."},
       {Outcome::by_definition, "All rows are true by definition, and are."},
       {Outcome::shown_by_print,
-       "Nothing of ours: a test of numbers that the paper prints shows it at the level of 5%."},
+       "A test of numbers that the paper prints, and nothing of ours, shows it at the level of 5%."},
       {Outcome::undecided_by_print,
-       "Nothing of ours: a test of numbers that the paper prints does not show it at the level of 5%. More runs "
-       "might."},
+       "A test of numbers that the paper prints, and nothing of ours, does not show it at the level of 5%. More runs "
+       "might show it."},
       {Outcome::differs_in_print,
        "The paper prints two numbers for one architecture and one test, as a quoted sentence says. They may be two "
        "runs."},

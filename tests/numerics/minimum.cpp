@@ -36,4 +36,21 @@ TEST_CASE("a function that falls up to an end, or is flat up to there, has no mi
   CHECK(std::isnan(falling.inside()));
 }
 
+TEST_CASE("the lower of two valleys is found on a grid, and not by Brent's method alone", "[numerics]") {
+  using incontext::numerics::minimum_on_grid;
+  // a wide valley at 4, and a narrow one at 0.5 that is deeper
+  const auto two = [](double x) {
+    return 1 - std::exp(-(x - 4) * (x - 4)) - 3 * std::exp(-40 * (x - 0.5) * (x - 0.5));
+  };
+  const auto found = minimum_on_grid<double>(two, 0.0, 6.0, 20);
+  CHECK(std::abs(found.argument - 0.5) < 1e-5);
+  CHECK(found.place == SearchPlace::inside);
+  CHECK(std::abs(minimum_between<double>(two, 0.0, 6.0).argument - 4) < 1e-5);
+  const auto place = [](auto f) { return minimum_on_grid<double>(f, 1.0, 9.0, 4).place; };
+  CHECK(place([](double x) { return 1 / x; }) == SearchPlace::highest);
+  CHECK(place([](double x) { return x; }) == SearchPlace::lowest);
+  // flat around the least argument, but not to an end of the range
+  CHECK(place([](double x) { return std::abs(x - 5) < 3 ? 1.0 : 2.0; }) == SearchPlace::inside);
+}
+
 }  // namespace minimum_test

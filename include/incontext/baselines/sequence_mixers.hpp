@@ -421,18 +421,6 @@ MixerChoice<T> SequenceMixers<T>::best_by(MixerKind kind, std::int64_t examples,
   const bool is_linear = kind == MixerKind::linear_attention || kind == MixerKind::gated_linear_attention;
   const bool is_gated = kind != MixerKind::linear_attention && kind != MixerKind::delta_rule;
   constexpr int bits = std::numeric_limits<T>::digits / 3;
-  const auto least = [](const auto& f, const T& low, const T& high, int points) {
-    const auto place = [&](int i) { return T(low + (high - low) * T(i) / T(points)); };
-    int best = 0;
-    T value = f(low);
-    for (int i = 1; i <= points; ++i) {
-      const T at = f(place(i));
-      if (!(at < value)) continue;
-      best = i;
-      value = at;
-    }
-    return numerics::minimum_between<T>(f, place((std::max)(best - 1, 0)), place((std::min)(best + 1, points)), bits);
-  };
   const auto of_gate = [&](const T& gate) -> MixerChoice<T> {
     if (is_linear) {  // a quadratic form in the rate, from two of them
       const T unit = T(1) / weights_.sum();
@@ -447,14 +435,14 @@ MixerChoice<T> SequenceMixers<T>::best_by(MixerKind kind, std::int64_t examples,
     const T high = log(T(largest_stable_rate(gate) * (kind == MixerKind::gated_delta_rule ? gate : T(1))));
     const T low = high - log(T(100) * math::from_count<T>(examples));
     const auto at = [&](const T& logarithm) { return risk(mixer_of(kind, T(exp(logarithm)), gate)); };
-    const auto found = least(at, low, high, 10);
+    const auto found = numerics::minimum_on_grid<T>(at, low, high, 10, bits);
     return {mixer_of(kind, T(exp(found.argument)), gate), found.value, found.place};
   };
   MixerChoice<T> best = of_gate(T(1));
   if (!is_gated) return best;
   // gates by the logarithm of what they forget
   const auto forgetting = [&](const T& logarithm) { return of_gate(T(T(1) - exp(logarithm))).risk; };
-  const auto found = least(forgetting, log(T(1e-6)), log(T(0.99)), 8);
+  const auto found = numerics::minimum_on_grid<T>(forgetting, log(T(1e-6)), log(T(0.99)), 8, bits);
   return found.value < best.risk ? of_gate(T(T(1) - exp(found.argument))) : best;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -219,22 +218,9 @@ LearningRateChoice<T> best_constant_rate(const OnePassSgd<T>& sgd, std::int64_t 
   const T greedy = sgd.greedy_rate(sgd.start());
   const T low = log(greedy / (T(10) * math::from_count<T>(steps)));
   const auto excess_at = [&](const T& logarithm) { return sgd.after(steps, T(exp(logarithm))).square; };
-  constexpr int rates = 60;
-  const auto place = [&](int k) { return T(low + (high - low) * T(k) / T(rates)); };
-  int least = 0;
-  T least_excess = excess_at(low);
-  for (int k = 1; k <= rates; ++k) {
-    const T excess = excess_at(place(k));
-    if (!(excess < least_excess)) continue;
-    least = k;
-    least_excess = excess;
-  }
-  const auto found =
-      numerics::minimum_between<T>(excess_at, place((std::max)(least - 1, 0)), place((std::min)(least + 1, rates)));
+  const auto found = numerics::minimum_on_grid<T>(excess_at, low, high, 60);
   const T rate = exp(found.argument);
-  return {.learning_rate = rate,
-          .risk = sgd.risk(sgd.after(steps, rate)),
-          .place = 0 < least && least < rates ? numerics::SearchPlace::inside : found.place};
+  return {.learning_rate = rate, .risk = sgd.risk(sgd.after(steps, rate)), .place = found.place};
 }
 
 /// The fewest tasks after which one-pass SGD has at most (1 + share) times the error of the best layer, if every step

@@ -56,4 +56,34 @@ Minimum<T> minimum_between(const Function& f, const T& low, const T& high,
   return {found.first, found.second};
 }
 
+/// The minimum of a function that may have more than one valley: the least of `steps` + 1 evenly spaced arguments, then
+/// Brent's method between its neighbors.
+///
+///     const auto least = numerics::minimum_on_grid<double>([](double x) { return std::cos(3 * x) + x; }, 0.0, 6.0, 20);
+///
+/// Source    definition; minimum_between.
+/// Units     those of the function.
+/// Domain    low < high, steps >= 1; a continuous function with one valley between the neighbors of its least argument.
+/// Limits    as minimum_between, where the least argument is the first or the last.
+/// Errors    what the function throws.
+/// Accuracy  as minimum_between. That no valley is between the arguments is the caller's to know
+///           (tests/numerics/minimum.cpp).
+template <Real T, class Function>
+Minimum<T> minimum_on_grid(const Function& f, const T& low, const T& high, int steps,
+                           int bits = std::numeric_limits<T>::digits / 2) {
+  const auto argument = [&](int k) { return T(low + (high - low) * T(k) / T(steps)); };
+  int least = 0;
+  T value = f(low);
+  for (int k = 1; k <= steps; ++k) {
+    const T at = f(argument(k));
+    if (!(at < value)) continue;
+    least = k;
+    value = at;
+  }
+  Minimum<T> found =
+      minimum_between<T>(f, argument(least > 0 ? least - 1 : 0), argument(least < steps ? least + 1 : steps), bits);
+  if (0 < least && least < steps) found.place = SearchPlace::inside;
+  return found;
+}
+
 }  // namespace incontext::numerics

@@ -104,8 +104,8 @@ using ClassifierPair = ClassificationPair<double>;
 inline constexpr double confident_probability = 0.9;
 
 /// What a trial measures of one prediction: -log p_y; whether y has the largest logit (the first of equals counts);
-/// -sum p log p; p_y; the Frobenius norm of dp/dx; whether it is confident; and whether it is
-/// confident of another class than y.
+/// -sum p log p; p_y; the Frobenius norm of dp/dx; whether it is confident; and whether it is confident of another class
+/// than y.
 ///
 /// Units     loss and entropy in nats.
 /// Runs on   host and device
