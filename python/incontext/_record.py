@@ -29,8 +29,20 @@ class Choice(IntEnum):
         if isinstance(value, str) and value in cls.__members__:
             return cls[value]
         room = cls.__module__.rsplit(".", 1)[-1]
-        raise ValueError(f"incontext::{room}::{cls.__name__}: there is no such choice (value = {value}; needs "
-                         f"{', '.join(cls.__members__)})")
+        raise ValueError(cls.refusal(f"incontext::{room}::{cls.__name__}: there", value))
+
+    @classmethod
+    def refusal(cls, argument: str, value: object) -> str:
+        """Why an argument, which has this value, is none of these choices."""
+        return f"{argument} is no such choice (value = {value}; needs {', '.join(cls.__members__)})"
+
+    @classmethod
+    def of(cls, argument: str, value: Any) -> Self:
+        """The choice that an argument names. Raises ValueError with the argument's name."""
+        try:
+            return cls(value)
+        except ValueError:
+            raise ValueError(cls.refusal(argument, value)) from None
 
     def __bool__(self) -> bool:
         return True  # the first one, too, whose number is 0: None alone is no choice
@@ -179,7 +191,7 @@ class Record:
                 if isinstance(value, Choice) and not isinstance(value, cls._choices[name]):
                     raise TypeError(f"{cls.__name__}: {name} is of another enumeration (value = {value!r}; needs "
                                     f"{cls._choices[name].__name__})")
-                value = cls._choices[name](value)
+                value = cls._choices[name].of(f"{cls.__name__}: {name}", value)
             needs, fits = cls._needs.get(name, ("", None))
             if fits and not fits(value):
                 raise TypeError(f"{cls.__name__}: {name} is of the wrong type (value = {brief(value)}; needs {needs})")

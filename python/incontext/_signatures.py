@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any, Callable
 
-from ._record import brief
+from ._record import KINDS, Choice, brief
 
 _OPENING, _CLOSING = "([{", ")]}"
 
@@ -100,13 +100,13 @@ def _described(function: Any, module: str) -> Callable[..., Any]:
         if numbers:
             for key, value in (*zip(own.parameters, arguments), *named.items()):
                 if (value is True or value is False) and key in numbers:  # nanobind would take it for a number
-                    raise TypeError(_of_wrong_type(name, own, [(key, value)]))
+                    raise _of_wrong_type(name, own, [(key, value)])
         try:
             return function(*arguments, **named)
         except TypeError as error:
             if "incompatible function arguments" not in str(error):
                 raise
-        raise TypeError(_refusal(name, function, own, arguments, named))
+        raise _refusal(name, function, own, arguments, named)
 
     call.__name__, call.__qualname__, call.__module__ = function.__name__, function.__qualname__, module
     documented = [overload[1] for overload in function.__nb_signature__ if overload[1]]
@@ -122,7 +122,7 @@ _SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def _refusal(name: str, function: Any, own: inspect.Signature, arguments: tuple[Any, ...],
-             named: dict[str, Any]) -> str:
+             named: dict[str, Any]) -> TypeError | ValueError:
     """Why these arguments are not those of a function, in one line."""
     known = [key for place, (key, one) in enumerate(own.parameters.items())
              if (key != "self" or place > 0) and one.kind not in _SEVERAL]
@@ -130,27 +130,41 @@ def _refusal(name: str, function: Any, own: inspect.Signature, arguments: tuple[
         given = ", ".join([*map(_kind, arguments), *(f"{key}: {_kind(value)}" for key, value in named.items())])
         needs = " or ".join(", ".join(one.name for one in _parameters(_inside(declared), defaults or ()))
                             for declared, _, defaults in function.__nb_signature__)
-        return f"{name}: the arguments do not fit (value = {given}; needs {needs})"
+        return TypeError(f"{name}: the arguments do not fit (value = {given}; needs {needs})")
     if not any(one.kind is one.VAR_KEYWORD for one in own.parameters.values()):
         for key in named:
             if key not in own.parameters:
-                return f"{name}: no argument '{key}' (needs {', '.join(known)})"
+                return TypeError(f"{name}: no argument '{key}' (needs {', '.join(known)})")
     try:
         found = own.bind(*arguments, **named).arguments
     except TypeError as error:
-        return f"{name}: {error} (needs {', '.join(known)})"
+        return TypeError(f"{name}: {error} (needs {', '.join(known)})")
     found = {key: value for key, value in found.items() if key in known}
     wrong = [(key, value) for key, value in found.items() if not _is_of(value, str(own.parameters[key].annotation))]
     if wrong:
         return _of_wrong_type(name, own, wrong)
+    for key, value in found.items():
+        choices = _choices_of(str(own.parameters[key].annotation))
+        if choices and isinstance(value, (str, int)) and not isinstance(value, Choice) and not _is_one_of(choices, value):
+            return ValueError(choices.refusal(f"{name}: {key}", value))
     kinds = ", ".join(f"{key}: {_kind(value)}" for key, value in found.items())
-    return f"{name}: the arguments do not fit together (value = {kinds}; needs {str(own).partition(' ->')[0]})"
+    return TypeError(f"{name}: the arguments do not fit together (value = {kinds}; needs {str(own).partition(' ->')[0]})")
 
 
-def refusal_of_constructor(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """Why a class is not made of these arguments, in one line."""
+def _choices_of(annotation: str) -> type[Choice] | None:
+    """The enumeration that an argument of this type is one of."""
+    kinds = (KINDS.get(kind.rpartition(".")[2]) for kind in _split(annotation, "|") if kind.startswith("incontext."))
+    return next((kind for kind in kinds if kind), None)
+
+
+def _is_one_of(choices: type[Choice], value: str | int) -> bool:
+    return value in choices.__members__ or value in [*choices]
+
+
+def refuse_constructor(kind: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+    """Raises why a class is not made of these arguments."""
     name = re.sub(r"\._(core|arrays|simulate)\b", "", f"{kind.__module__}.{kind.__qualname__}")
-    return _refusal(name, kind.__init__, kind.__signature__, arguments, named)
+    raise _refusal(name, kind.__init__, kind.__signature__, arguments, named)
 
 
 def _inside(declared: str) -> str:
@@ -158,9 +172,9 @@ def _inside(declared: str) -> str:
     return declared.partition("(")[2].rpartition(") -> ")[0]
 
 
-def _of_wrong_type(name: str, own: inspect.Signature, wrong: list[tuple[str, Any]]) -> str:
-    return f"{name}: " + "; ".join(f"{key} is of the wrong type (value = {brief(value):.80}; needs {_words(own, key)})"
-                                   for key, value in wrong)
+def _of_wrong_type(name: str, own: inspect.Signature, wrong: list[tuple[str, Any]]) -> TypeError:
+    return TypeError(f"{name}: " + "; ".join(f"{key} is of the wrong type (value = {brief(value):.80}; needs "
+                                             f"{_words(own, key)})" for key, value in wrong))
 
 
 def _kind(value: Any) -> str:

@@ -196,7 +196,8 @@ struct Form {
                               " must be a number or an array of numbers, and is " + nb::repr(value).c_str())
                                  .c_str());
       }
-      inputs.push_back(named ? python_class(parameter.choices)(value) : value);
+      inputs.push_back(named ? python_class(parameter.choices).attr("of")((name + ": " + parameter.name).c_str(), value)
+                             : value);
       return;
     }
     for (std::size_t kind = 0; kind < parameter.records.size(); ++kind) {

@@ -25,15 +25,14 @@ void describe(Class& bound) {
   bound.def("_repr_html_", by("to_html"), nb::sig("def _repr_html_(self) -> str"));
 }
 
-/// Adds a constructor for the arguments that no other takes: it raises a TypeError in the package's own words.
+/// Adds a constructor for the arguments that no other takes: it says why in the package's own words.
 template <class Class>
 void refuse_other_arguments(Class& bound) {
   bound.def(
       "__init__",
       [](typename Class::Type*, const nb::args& arguments, const nb::kwargs& named) {
-        const nb::object refusal = nb::module_::import_("incontext._signatures").attr("refusal_of_constructor");
-        throw nb::type_error(
-            nb::cast<std::string>(refusal(nb::type<typename Class::Type>(), arguments, named)).c_str());
+        nb::module_::import_("incontext._signatures")
+            .attr("refuse_constructor")(nb::type<typename Class::Type>(), arguments, named);
       },
       nb::sig("def __init__(self, *arguments: typing.Never, **named: typing.Never) -> None"));
 }

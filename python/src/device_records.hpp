@@ -11,7 +11,9 @@ namespace incontext::python {
 /// A device by its name or as a choice.
 inline simulate::Device device_of(nb::handle device) {
   if (nb::isinstance<nb::str>(device)) return simulate::device_named(nb::cast<std::string>(device));
-  if (is_choice(device, python_class("simulate.Device"))) return nb::cast<simulate::Device>(device);
+  const nb::object devices = python_class("simulate.Device");
+  if (is_choice(device, devices))
+    return nb::cast<simulate::Device>(devices.attr("of")("simulate::Options: device", device));
   throw nb::type_error(
       detail::refusal("simulate::Options", "device", " is not a device", device, "a name, such as openmp").c_str());
 }

@@ -87,7 +87,12 @@ struct type_caster<T, enable_if_t<std::is_enum_v<T>>> {
   bool from_python(handle source, std::uint8_t, cleanup_list*) {
     const object choices = incontext::python::python_class(Class::path);
     if (!incontext::python::is_choice(source, choices)) return false;
-    value = static_cast<T>(cast<int>(choices(source)));
+    try {
+      value = static_cast<T>(cast<int>(choices(source)));
+    } catch (const python_error& error) {  // no such choice: the caller says of which argument
+      if (!error.matches(PyExc_ValueError)) throw;
+      return false;
+    }
     return true;
   }
   static handle from_cpp(const T& from, rv_policy, cleanup_list*) {
