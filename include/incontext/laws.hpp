@@ -18,6 +18,7 @@
 #include "incontext/laws/log_concave.hpp"
 #include "incontext/laws/needle_cross_entropy.hpp"
 #include "incontext/laws/normsoftmax_gradient_sizes.hpp"
+#include "incontext/laws/pair_row.hpp"
 #include "incontext/laws/poisson_dirichlet.hpp"
 #include "incontext/laws/retrieval.hpp"
 #include "incontext/laws/retrieval_threshold.hpp"

@@ -16,6 +16,7 @@
 #include "incontext/regression/linear_task.hpp"
 #include "incontext/regression/matrix_contracts.hpp"
 #include "incontext/regression/moment_ratio.hpp"
+#include "incontext/regression/multihead_error.hpp"
 #include "incontext/regression/optimal_temperature.hpp"
 #include "incontext/regression/posterior.hpp"
 #include "incontext/regression/pretrained_attention.hpp"
@@ -29,3 +30,4 @@
 #include "incontext/regression/softmax_rows_error.hpp"
 #include "incontext/regression/softmax_second_order.hpp"
 #include "incontext/regression/trained_attention.hpp"
+#include "incontext/regression/value_scale.hpp"

@@ -10,7 +10,7 @@ from ._core.regression import *  # noqa: F403
 from ._plot import axes_or_new
 from .statistics import _estimates_of
 from ._records.regression import *  # noqa: F403
-from ._records.regression import QueryToken, _InverseTemperatureParabola
+from ._records.regression import QueryToken, _HeadsError, _InverseTemperatureParabola
 from .scoring import Softmax
 
 
@@ -78,8 +78,23 @@ class InverseTemperatureParabola(_InverseTemperatureParabola):
         return _core.regression._parabola_excess(self, temperature)
 
 
+class HeadsError(_HeadsError):
+    def __call__(self, values: Any) -> float:
+        """The error of heads with these values."""
+        return _core.regression._heads_error(self, values)
+
+    def best_values(self) -> Any:
+        """The values with the least error."""
+        return _core.regression._heads_best_values(self)
+
+    def least(self) -> float:
+        """The least error."""
+        return _core.regression._heads_least(self)
+
+
 def softmax_optimum(attention: Attention, task: LinearTask, context_length: int,  # noqa: F405
-                    query: QueryToken | str = QueryToken.excluded) -> SoftmaxOptimum:  # noqa: F405
+                    query: QueryToken | str = QueryToken.excluded, *,
+                    scale_values: bool = False) -> SoftmaxOptimum:  # noqa: F405
     """The temperature at which softmax attention has its least error, and that error.
 
     >>> task = LinearTask.isotropic(dimension=20, task_variance=0.05, noise_variance=0.1)
@@ -89,11 +104,19 @@ def softmax_optimum(attention: Attention, task: LinearTask, context_length: int,
 
     The search for the least softmax_error begins at the best temperature of approximate softmax, or at 1 where there is
     none, and goes from a thousandth to a million times it, as that of `incontext temperature --scoring softmax`. Where
-    no temperature helps, the error does not rise up to the highest: then `place` is "highest".
+    no temperature helps, the error does not rise up to the highest: then `place` is "highest". With scale_values, the
+    layer's values are scaled by the factor that is best at each temperature, and `value_scale` is that of the result.
     Raises ValueError as softmax_error does.
     """
     start = float(generalization_error(attention, task, context_length, query).optimal_temperature())  # noqa: F405
     start = start if 0 < start < numpy.inf else 1.0
-    return minimize_softmax_error(  # noqa: F405
-        lambda t: softmax_error(attention, task, context_length, Softmax(t), query).value,  # noqa: F405
-        SearchRange(start / 1000, start, start * 1e6))  # noqa: F405
+    span = SearchRange(start / 1000, start, start * 1e6)  # noqa: F405
+    if not scale_values:
+        return minimize_softmax_error(  # noqa: F405
+            lambda t: softmax_error(attention, task, context_length, Softmax(t), query).value, span)  # noqa: F405
+
+    def scaled(temperature: float) -> ValueScale:  # noqa: F405
+        return optimal_value_scale(attention, task, context_length, Softmax(temperature), query)  # noqa: F405
+
+    found = minimize_softmax_error(lambda t: scaled(t).error, span)  # noqa: F405
+    return found.replace(value_scale=scaled(found.parameter).scale)

@@ -55,6 +55,17 @@ BroadcastOf<numerics::Quadrature<D>> over_maps(const Axis& context_length, nb::h
   return {evaluate(result_of<numerics::Quadrature<D>>(), inputs, at, !calls_python(map))};
 }
 
+/// Calls a function of the room with one map.
+template <class Function>
+auto with_map(const char* name, nb::handle map, const Function& function) {
+  const std::vector<nb::object> numbers = map_numbers(map);
+  D in[4];
+  for (std::size_t k = 0; k < 4; ++k) {
+    in[k] = real_number((std::string("regression::") + name).c_str(), "a parameter of map", numbers[k]);
+  }
+  return with_softmax_map(in[0], in[1], in[2], in[3], function);
+}
+
 void bind_softmax_errors(Room& room) {
   nb::module_& m = room.module();
   const auto excluded = "incontext.regression.QueryToken.excluded";
@@ -65,6 +76,38 @@ void bind_softmax_errors(Room& room) {
                          [&](I l, const auto& by) { return regression::softmax_error(attention, task, l, by, query); });
       },
       "attention"_a, "task"_a, "context_length"_a, "map"_a, "query"_a.sig(excluded) = 0, room.docs("softmax_error"));
+  m.def(
+      "optimal_value_scale",
+      [](const Attention& attention, const Task& task, I length, nb::handle map, QueryToken query) {
+        return with_map("optimal_value_scale", map, [&](const auto& by) {
+          return regression::optimal_value_scale(attention, task, length, by, query);
+        });
+      },
+      "attention"_a, "task"_a, "context_length"_a, "map"_a, "query"_a.sig(excluded) = 0,
+      room.docs("optimal_value_scale"));
+  m.def(
+      "multihead_error",
+      [](const DenseMatrix& key_query, const Task& task, I length, const DenseVector& scales, const nb::object& map) {
+        const nb::object chosen = map.is_none() ? python_class("scoring.Softmax")() : map;
+        return with_map("multihead_error", chosen, [&]<class Map>(const Map& by) {
+          std::vector<regression::Head<Map>> heads;
+          for (const D scale : scales.value) heads.push_back({scale, by});
+          return regression::multihead_error<D>(key_query.value, task, length, heads);
+        });
+      },
+      "key_query"_a, "task"_a, "context_length"_a, "key_query_scales"_a, "map"_a = nb::none(),
+      room.docs("multihead_error"));
+  m.def(
+      "best_softmax_heads",
+      [](const DenseMatrix& key_query, const Task& task, I length, I count) {
+        const nb::gil_scoped_release released;
+        return regression::best_softmax_heads<D>(key_query.value, task, length, count);
+      },
+      "key_query"_a, "task"_a, "context_length"_a, "count"_a, room.docs("best_softmax_heads"));
+  using HeadsError = regression::HeadsError<D>;
+  m.def("_heads_error", [](const HeadsError& self, const DenseVector& values) { return self(values.value); });
+  m.def("_heads_best_values", [](const HeadsError& self) { return self.best_values(); });
+  m.def("_heads_least", [](const HeadsError& self) { return self.least(); });
   m.def(
       "softmax_any_law_error",
       [](const Attention& attention, const DenseMatrix& rows, const DenseVector& task_mean,
@@ -88,12 +131,7 @@ void bind_softmax_errors(Room& room) {
   m.def(
       "softmax_error_gradient",
       [](const Attention& attention, const Task& task, I length, nb::handle map, D beta) {
-        const std::vector<nb::object> numbers = map_numbers(map);
-        D in[4];
-        for (std::size_t k = 0; k < 4; ++k) {
-          in[k] = real_number("regression::softmax_error_gradient", "a parameter of map", numbers[k]);
-        }
-        return with_softmax_map(in[0], in[1], in[2], in[3], [&](const auto& by) {
+        return with_map("softmax_error_gradient", map, [&](const auto& by) {
           return regression::softmax_error_gradient(attention, task, length, by, beta);
         });
       },

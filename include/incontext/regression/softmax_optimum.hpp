@@ -26,6 +26,7 @@ struct SoftmaxOptimum {
   T parameter;
   T error;
   numerics::SearchPlace place = numerics::SearchPlace::inside;
+  T value_scale = T(1);  ///< of optimal_value_scale, for a caller who searches for both
 };
 
 /// Where to look for a positive parameter.
