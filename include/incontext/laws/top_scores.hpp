@@ -25,6 +25,11 @@
 
 namespace incontext::laws {
 
+/// The widest scores of the laws of top scores.
+///
+/// Units     of beta times the scores.
+inline constexpr double widest_top_scores = 30;
+
 /// Expected weights of the k largest scores of a row together, and of all the others.
 ///
 /// Units     dimensionless: kept + lost = 1.
@@ -328,7 +333,7 @@ template <Real T>
 void require_top_scores(std::string_view where, const T& row_length, const T& score_stddev) {
   require_whole(where, "row_length", row_length, 1);
   if (!(row_length <= T(1e15))) throw_domain_error(where, "row_length is too large", row_length, "at most 1e15");
-  require_width(where, "score_stddev", score_stddev, 30);
+  require_width(where, "score_stddev", score_stddev, widest_top_scores);
 }
 
 }  // namespace detail
