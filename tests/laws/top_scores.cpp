@@ -178,6 +178,19 @@ TEST_CASE("how many scores lose 5% is more than the limit says", "[laws]") {
   }
 }
 
+TEST_CASE("the limit keeps its digits", "[laws]") {
+  Worst worst;
+  for (const double share : {1e-12, 1e-3, 0.05, 0.5, 0.9, 0.999}) {
+    for (const double x : {0.0, 0.3, 2.0, 9.0, 30.0}) {
+      const long double exact = top_share_needed(static_cast<long double>(share), static_cast<long double>(x));
+      const auto probit = static_cast<long double>(std::sqrt(2.0) * boost::math::erfc_inv(2 * share));
+      worst.add(eps_from(top_share_needed(share, x), exact, exact * (1 + (x - probit) * (x - probit) + x * x)), "lost ",
+                share, ", x ", x);
+    }
+  }
+  CHECK(worst <= 16);
+}
+
 TEST_CASE("as many scores are needed as a count from below finds", "[laws]") {
   for (const double n : {1.0, 2.0, 9.0, 40.0}) {
     for (const double x : {0.0, 0.6, 2.0, 12.0}) {

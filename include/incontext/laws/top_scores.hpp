@@ -86,7 +86,7 @@ T top_scores_needed(const Count<T>& row_length, const T& lost, const T& score_st
 /// Domain    0 < lost < 1, score_stddev >= 0.
 /// Limits    score_stddev = 0: 1 - lost.
 /// Errors    std::domain_error for an argument outside the domain.
-/// Accuracy  16 eps (1 + x^2) relative: tests/laws/top_scores.cpp.
+/// Accuracy  16 eps (1 + x^2 + y^2) relative, y the bound of g: tests/laws/top_scores.cpp.
 template <Real T>
 T top_share_needed(const T& lost, const T& score_stddev) {
   using std::sqrt;
