@@ -318,7 +318,7 @@ class TopScores {
 };
 
 /// Steps in log u by which the trapezoidal rule integrates. log Z is x times the mean score and what is independent of
-/// it, so that the integrand is smoothed by a normal law of variance x^2 / n, and the error of a step h is at most
+/// it, so that the integrand is smoothed by a normal law of variance x^2 / n, and the relative error of a step h is about
 /// exp(-pi^2 / h - 2 pi^2 x^2 / (n h^2)).
 template <Real T>
 T top_scores_step(const T& n, const T& x) {
