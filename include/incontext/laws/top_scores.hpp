@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/math/quadrature/gauss.hpp>
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <cstddef>
@@ -18,6 +17,7 @@
 #include "incontext/core/real.hpp"
 #include "incontext/laws/detail/iid_row.hpp"
 #include "incontext/laws/detail/row_contracts.hpp"
+#include "incontext/laws/detail/running_rule.hpp"
 #include "incontext/laws/detail/sampled_scores.hpp"
 #include "incontext/laws/detail/score_lattice.hpp"
 #include "incontext/laws/log_concave.hpp"
@@ -43,7 +43,7 @@ struct TopScoresWeight {
 /// Expected weight that the k largest of n independent normal scores have together under softmax.
 ///
 /// \f[ \frac{n!}{(k-1)!\,(n-k-1)!} \int du \int dt\, \varphi(t)\, e^{-u e^{x t}} a_0^{k-1} b_0^{n-k-1} a_1 \f]
-/// \f[ a_0 = \int_t^\infty \varphi(g) e^{-u e^{x g}} dg,\qquad b_0 = \int_{-\infty}^t \varphi(g) e^{-u e^{x g}} dg,\qquad
+/// \f[ a_0 = \int_t^\infty \varphi(g) e^{-u e^{x g}} dg,\quad b_0 = \int_{-\infty}^t \varphi(g) e^{-u e^{x g}} dg,\quad
 ///     a_1 = \int_t^\infty \varphi(g) e^{x g - u e^{x g}} dg \f]
 ///
 /// This is what attention with a budget of k keys per query keeps of a row, if it chooses the keys of the largest
@@ -97,43 +97,6 @@ T top_share_needed(const T& lost, const T& score_stddev) {
 
 // The double integral: docs/theory/laws.md#top-scores.
 namespace detail {
-
-/// The Gauss-Legendre rule on [-1, 1]. Weighted values at the nodes j, times running[j][i], sum up to the integral from
-/// -1 to node i of the polynomial through the values.
-template <Real T>
-struct RunningRule {
-  static constexpr std::size_t order = std::numeric_limits<T>::digits > 64 ? 60 : 20;
-  using Values = std::array<T, order>;
-
-  RunningRule() {
-    using Rule = boost::math::quadrature::gauss<T, order>;
-    for (std::size_t i = 0; i < order / 2; ++i) {
-      node[order / 2 + i] = Rule::abscissa()[i];
-      node[order / 2 - 1 - i] = -Rule::abscissa()[i];
-      weight[order / 2 + i] = weight[order / 2 - 1 - i] = Rule::weights()[i];
-    }
-    std::array<std::array<T, order + 1>, order> legendre;
-    for (std::size_t i = 0; i < order; ++i) {
-      legendre[i][0] = T(1);
-      legendre[i][1] = node[i];
-      for (std::size_t m = 1; m < order; ++m) {
-        const T rise = T(double(2 * m + 1)) * node[i] * legendre[i][m] - T(double(m)) * legendre[i][m - 1];
-        legendre[i][m + 1] = rise / T(double(m + 1));
-      }
-    }
-    // (2 m + 1) times the integral of P_m is P_(m + 1) - P_(m - 1)
-    for (std::size_t j = 0; j < order; ++j) {
-      for (std::size_t i = 0; i < order; ++i) {
-        T sum = node[i] + T(1);
-        for (std::size_t m = 1; m < order; ++m) sum += legendre[j][m] * (legendre[i][m + 1] - legendre[i][m - 1]);
-        running[j][i] = sum / T(2);
-      }
-    }
-  }
-
-  Values node, weight;
-  std::array<Values, order> running;
-};
 
 /// The integral over t at one u, for 1 < n and k < n. Panels of nodes g cover all scores that matter. Those between
 /// first_ and last_ cover the k-th largest of the other scores: there the nodes are values of t, too.
@@ -317,8 +280,8 @@ class TopScores {
   std::size_t first_ = 0, last_ = 0;
 };
 
-/// Steps in log u by which the trapezoidal rule integrates. log Z is x times the mean score and what is independent of
-/// it, so that the integrand is smoothed by a normal law of variance x^2 / n, and the relative error of a step h is about
+/// The step in log u of the trapezoidal rule. log Z is x times the mean score plus what is independent of it, so that
+/// the integrand is smoothed by a normal law of variance x^2 / n, and the relative error of a step h is about
 /// exp(-pi^2 / h - 2 pi^2 x^2 / (n h^2)).
 template <Real T>
 T top_scores_step(const T& n, const T& x) {
