@@ -27,6 +27,7 @@
 #include "incontext/laws/single_location.hpp"
 #include "incontext/laws/ssa_row.hpp"
 #include "incontext/laws/standard_row.hpp"
+#include "incontext/laws/top_scores.hpp"
 #include "incontext/laws/two_group_row.hpp"
 #include "incontext/laws/two_level_jacobian.hpp"
 #include "incontext/laws/uniform_needle.hpp"

@@ -37,6 +37,12 @@ void bind_rows(Room& room) {
   room.form("gaussian_powers", [](D t) { return laws::gaussian_powers(t); }, {number("theta")});
   room.form("frozen_row", [](D n, D x) { return laws::frozen_row(n, x); }, {row_length, score_stddev});
   room.form("largest_weight", [](D n, D x) { return laws::largest_weight(n, x); }, {row_length, score_stddev});
+  room.form("top_scores_weight", [](D n, D k, D x) { return laws::top_scores_weight(n, k, x); },
+            {row_length, number("top_count"), score_stddev});
+  room.form("top_scores_needed", [](D n, D lost, D x) { return laws::top_scores_needed(n, lost, x); },
+            {row_length, number("lost"), score_stddev});
+  room.form("top_share_needed", [](D lost, D x) { return laws::top_share_needed(lost, x); },
+            {number("lost"), score_stddev});
   room.form("gaussian_row", [](D n, D x) { return laws::gaussian_row(n, x); }, {row_length, score_stddev});
   room.form("poisson_dirichlet_power_sum", [](D m, D p) { return laws::poisson_dirichlet_power_sum(m, p); },
             {number("index"), number("power")});

@@ -16,6 +16,9 @@ TEST_CASE("a head's line and the counts of phases repeat what was found", "[cali
   const HeadSummary normal = summary_of(heads[0]), heavy = summary_of(heads[2]), flat = summary_of(heads[3]);
   CHECK(normal.entropy == heads[0].rows.full.estimate(RowStatistic::entropy).mean);
   CHECK(normal.effective_keys == 1 / heads[0].rows.full.estimate(RowStatistic::ipr).mean);
+  CHECK(normal.keys_for_95_predicted ==
+        incontext::laws::top_scores_needed(normal.longest_row, 0.05, normal.score_stddev));
+  CHECK(flat.keys_for_95_predicted == std::ceil(0.95 * static_cast<double>(flat.longest_row)));
   CHECK(normal.worst_deviation < 0.05);
   CHECK(heavy.worst_deviation > 2 * normal.worst_deviation);
   CHECK(heavy.worst_deviation >= std::abs(heavy.entropy / heavy.entropy_predicted - 1));

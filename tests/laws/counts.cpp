@@ -18,6 +18,7 @@
 #include "incontext/laws/retrieval_threshold.hpp"
 #include "incontext/laws/row_moments.hpp"
 #include "incontext/laws/ssa_row.hpp"
+#include "incontext/laws/top_scores.hpp"
 #include "incontext/laws/two_level_jacobian.hpp"
 #include "incontext/laws/uniform_needle.hpp"
 #include "incontext/scoring/softmax.hpp"
@@ -60,6 +61,8 @@ TEST_CASE("laws of fading take integers as counts", "[laws]") {
 TEST_CASE("laws of rows of normal scores take integers as counts", "[laws]") {
   same_for_every_kind(4096, [](auto n) { return gaussian_row(n, 2.0).ipr; });
   same_for_every_kind(4096, [](auto n) { return largest_weight(n, 2.0).value; });
+  same_for_every_kind(4096, [](auto n) { return top_scores_weight(n, 100, 2.0).kept; });
+  same_for_every_kind(4096, [](auto n) { return top_scores_needed(n, 0.1, 2.0); });
   same_for_every_kind(4096, [](auto n) { return critical_score_stddev(n); });
   same_for_every_kind(4096, [](auto n) { return annealed_log_partition(n, 2.0); });
   same_for_every_kind(4096, [](auto n) { return quenched_log_partition(n, 9.0); });

@@ -38,6 +38,11 @@ def test_heads_are_told_apart(scores):
     # means of batches leave out at most one row in 33
     used = weights[: head.rows - head.rows % 2]
     assert head.entropy == pytest.approx((-used * numpy.log(used)).sum(axis=-1).mean(), rel=1e-2)
+    keys = int(report.keys_for_95_predicted[0, 0])
+    expected = ic.laws.top_scores_weight(128, keys, head.score_stddev).kept
+    for share, holds in ((1.0, True), (0.8, False)):  # of the keys that the law asks for
+        kept = numpy.sort(weights, axis=-1)[:, -int(share * keys):].sum(axis=-1)
+        assert (abs(kept.mean() - expected) < 5 * kept.std() / len(kept) ** 0.5) == holds
     one = report.head(0, 1)
     assert {row.quantity: row.verdict for row in one.normal_law}["largest weight"] is judged.disagrees
     needle = report.head(0, 0, gap=6.0)

@@ -17,6 +17,7 @@
 #include "incontext/calibration/normal_row.hpp"
 #include "incontext/calibration/normality.hpp"
 #include "incontext/calibration/phase.hpp"
+#include "incontext/laws/top_scores.hpp"
 #include "incontext/numerics/quadrature.hpp"
 #include "incontext/statistics/effect.hpp"
 #include "incontext/statistics/holm.hpp"
@@ -35,6 +36,7 @@ struct HeadCalibration {
   double score_stddev;
   Phase phase;
   double freezing_ratio;
+  double keys_for_95;  ///< by the law of normal scores, see laws::top_scores_needed; NaN beyond the law's widest scores
   NormalityTest normality;
   NormalRowComparison comparison;
   std::optional<HeldOutCheck> held_out;  ///< absent for rows of at most 8 keys, and for fewer than four batches
@@ -86,6 +88,7 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
                          .score_stddev = comparison.score_stddev < least_score_stddev ? 0 : comparison.score_stddev,
                          .phase = Phase::even,
                          .freezing_ratio = 0,
+                         .keys_for_95 = std::numeric_limits<double>::quiet_NaN(),
                          .normality = test_normality(rows.full),
                          .comparison = comparison,
                          .held_out = {},
@@ -93,6 +96,9 @@ inline HeadCalibration calibrate_head(const HeadMeasurement& head) {
                          .looks_like_weights = head.looks_like_weights,
                          .prompts = head.prompts,
                          .longest = head.buckets.back().longest};
+  if (result.score_stddev <= laws::widest_top_scores) {
+    result.keys_for_95 = laws::top_scores_needed(rows.longest, 0.05, result.score_stddev);
+  }
   if (!(result.score_stddev > 0)) return result;
   result.freezing_ratio = freezing_ratio<double>(rows.longest, result.score_stddev);
   result.phase = result.freezing_ratio < 1 ? Phase::self_averaging : Phase::frozen;

@@ -32,6 +32,7 @@ struct HeadSummary {
   double effective_keys_predicted;
   double largest_weight;
   double largest_weight_predicted;
+  double keys_for_95_predicted;  ///< the largest weights with mean sum 95% in the longest rows, by their number
   double freezing_ratio;
   Phase phase;
   double worst_deviation;  ///< see worst_deviation(); NaN where the scores do not vary
@@ -79,6 +80,7 @@ inline HeadSummary summary_of(const HeadCalibration& head) {
           .effective_keys_predicted = 1 / head.comparison.ipr.theory,
           .largest_weight = mean(RowStatistic::largest_weight),
           .largest_weight_predicted = head.comparison.largest_weight.theory,
+          .keys_for_95_predicted = head.keys_for_95,
           .freezing_ratio = head.freezing_ratio,
           .phase = head.phase,
           .worst_deviation = head.score_stddev > 0 ? worst_deviation(head) : std::numeric_limits<double>::quiet_NaN(),

@@ -182,6 +182,24 @@ def rem_pmax(case):
     return {"E_p_max": mp.mpf((16 * (4 * fine - middle) / 3 - (4 * middle - coarse) / 3) / 15)}
 
 
+def top_scores(case):
+    """The top k of n = 2 or 3 sorted scores. The differences of three are r sin t and r cos t, 0 < t < pi / 3, up to
+    factors: r has the density r exp(-r^2 / 2), and t is uniform. The smaller difference of two is r, half normal."""
+    n, k, x = case["n"], case["k"], mp.mpf(case["x"])
+    radii = [node for i in range(32) for node in gauss_legendre(mp.mpf(i) / 2, mp.mpf(i + 1) / 2, 24)]
+    if n == 2:
+        rows = [(2 * w * mp.npdf(r), [1, mp.exp(-x * mp.sqrt(2) * r)]) for r, w in radii]
+    else:
+        rows = []
+        for t, part in gauss_legendre(mp.mpf(0), mp.pi / 3, 50):
+            second = mp.sqrt(2) * mp.sin(t)
+            third = mp.sqrt(mp.mpf(3) / 2) * mp.cos(t) + second / 2
+            rows += [(w * part * 3 / mp.pi * r * mp.exp(-r * r / 2), [1, mp.exp(-x * r * second), mp.exp(-x * r * third)])
+                     for r, w in radii]
+    return {"kept": mp.fsum(p * mp.fsum(row[:k]) / mp.fsum(row) for p, row in rows),
+            "lost": mp.fsum(p * mp.fsum(row[k:]) / mp.fsum(row) for p, row in rows)}
+
+
 def rem_ssa(case):
     """SSA's weights (1 + b |z|)^(+-k) of normal scores, whose kink at 0 asks for panels on either side."""
     n, v, b, k = case["n"], mp.mpf(case["v"]), mp.mpf(case["b"]), mp.mpf(case["n_exp"])
@@ -260,6 +278,7 @@ GENERATORS = {
     "rem_random_needle": rem_random_needle,
     "rem_needle_complement": rem_needle_complement,
     "rem_pmax": rem_pmax,
+    "top_scores": top_scores,
     "rem_ssa": rem_ssa,
     "retrieval_boundary": retrieval_boundary,
     "poisson_dirichlet": poisson_dirichlet,

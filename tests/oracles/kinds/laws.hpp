@@ -113,6 +113,10 @@ inline void register_gaussian_rows(Registry& registry) {
   registry["rem_pmax"] = [](const Fields& in) -> Json {
     return {{"E_p_max", largest_weight(in.number("n"), in.number("x")).value}};
   };
+  registry["top_scores"] = [](const Fields& in) -> Json {
+    const auto weight = top_scores_weight(in.number("n"), in.number("k"), in.number("x"));
+    return {{"kept", weight.kept}, {"lost", weight.lost}};
+  };
   registry["gradflow"] = [](const Fields& in) -> Json {
     const double x = in.number("x");
     const auto sizes = gradient_sizes(gaussian_row(in.number("n"), x), x, in.number("d"));
