@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -202,8 +201,8 @@ detail::PairKernels<T>::PairKernels(const std::vector<T>& exponents, const std::
   // e^-(v + depth) ends it doubly exponentially. Right of `end` nothing survives.
   const T none = end_of([&](const T& s) { return count * missing(s) < T(precision * T(0.01)); });
   const T few = end_of([&](const T& s) { return count * missing(s) < T(0.3); });
-  const T small = end_of([&](const T& s) { return T(0.9) * linear(s) < missing(s); });
-  const T center = (std::max)(none, (std::min)(few, small));
+  const T faint = end_of([&](const T& s) { return T(0.9) * linear(s) < missing(s); });
+  const T center = (std::max)(none, (std::min)(few, faint));
   const T all = (std::min)(T(T(1) - T(64) * precision), T(digits / (count - T(1))));
   const T end = end_of([&](const T& s) { return missing(s) < all; });
   // the trapezoidal rule errs by exp(-pi^2 / step) for a kernel t e^-t
