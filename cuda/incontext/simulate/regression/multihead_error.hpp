@@ -60,6 +60,9 @@ struct HeadsReadout {
 ///
 /// \f[ E (\hat y - y_q)^2,\qquad \hat y = \sum_h v_h \sum_j \mathrm{softmax}(s_h\, x_j^T M x_q)\, y_j \f]
 ///
+///     const Eigen::Vector2d scales(0.3, -0.3), values(1.5, -1.5);
+///     const auto pair = simulate::multihead_error(attention.key_query, task, 40, scales, values, {.trials = 65536});
+///
 /// Source    definition. It judges regression::multihead_error.
 /// Shapes    (key_query: d x d, task: d, key_query_scales: H, values: H) -> one estimate
 /// Units     label units squared.
