@@ -31,8 +31,8 @@ struct PairRow {
 ///
 /// \f[ E \sum_j p_j q_j = n \iint ds\,dt\; \Phi^{n-1} E[F(s + \phi) F(t + \chi)],\quad
 ///     \Phi = E\, e^{-e^{s + \phi} - e^{t + \chi}},\quad F(y) = e^{y - e^y} \f]
-/// with phi = phi(x g) and chi = chi(y g) the logarithms of the weights before they are normalized. The other moment has
-/// g^2 beside them, and n (n - 1) pairs of scores. The averages over g are products of matrices.
+/// with phi = phi(x g) and chi = chi(y g), the logarithms of the weights before they are normalized. The other moment
+/// has g^2 beside them, and n (n - 1) pairs of scores. The averages over g are products of matrices.
 ///
 /// Source    derived: docs/theory/laws.md#pairs-of-rows.
 /// Units     x, y in units of the scores.

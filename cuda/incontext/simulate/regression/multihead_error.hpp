@@ -68,8 +68,8 @@ struct HeadsReadout {
 /// Units     label units squared.
 /// Domain    context_length >= 2, H >= 1.
 /// Errors    std::invalid_argument for counts and shapes, std::domain_error for values that are not finite.
-/// Accuracy  standard error in the result, and a bound on its rounding, which is that of the head with the largest scale
-///           times the sum of the |values|. T = float as regression_error.
+/// Accuracy  standard error in the result, and a bound on its rounding: that of the head with the largest scale, times
+///           the sum of the |values|. T = float as regression_error.
 /// Random    as RegressionErrorTrial.
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <class T = float>
