@@ -62,7 +62,7 @@ T averaging_risk(std::int64_t examples, std::int64_t dimension, const TaskVarian
 /// Limits    neighbors >= examples: d (1 + 1/l). examples -> infinity: 0, as l^(-2/d) for d > 2.
 /// Errors    std::invalid_argument outside.
 /// Accuracy  2e-11 relative in double, 1e-13 up to 1000 examples (tests/baselines/neighbor_averages.cpp and reference
-///           values). Takes 5 to 40 ms, most in one dimension and in a thousand.
+///           values). Takes 5 to 50 ms, most in one dimension.
 template <Real T>
 T neighbor_mean_square(std::int64_t examples, std::int64_t dimension, std::int64_t neighbors);
 
@@ -259,8 +259,8 @@ T neighbor_mean_square(std::int64_t examples, std::int64_t dimension, std::int64
   using Rule = detail::PanelRule<T, 24>;
   const Rule& rule = Rule::get();
   constexpr std::int64_t digits = std::numeric_limits<T>::digits;
-  const std::int64_t panels = (2 + (dimension + 3) / dimension) * digits / 53 + 1;
-  const std::int64_t places = (48 + 64 / dimension) * digits * digits / (53 * 53) + 16;
+  const std::int64_t panels = ((2 + (dimension + 3) / dimension) * digits + 52) / 53;
+  const std::int64_t places = (std::max)(std::int64_t{24}, (48 + 64 / dimension) * digits * digits / (53 * 53));
   const T reach = sqrt(T(-T(2) * log(std::numeric_limits<T>::epsilon()))) + T(0.5);
   const T root = sqrt(d), first = root > reach ? T(root - reach) : T(0);
   const T half_width = (root + reach - first) / math::from_count<T>(2 * panels);
