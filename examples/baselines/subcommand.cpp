@@ -3,6 +3,7 @@
 
 #include <incontext/baselines/reference_curves.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +45,19 @@ void add_options(CLI::App& app, BaselineOptions& o) {
              "Numbers of layers of linear attention, each layer with a step size of its own; 1,2,4 without --looped", 0,
              64);
   add_counts(app, "--looped", o.settings.looped, "How often one layer of linear attention is applied", 0, 64);
+  add_flag(app, "--averaging", o.settings.averaging, "A curve of the mean of label times input");
+  add_counts(app, "--neighbors", o.settings.neighbors, "Numbers of nearest neighbors whose labels are averaged", 1,
+             1000000);
+  using incontext::baselines::MixerKind;
+  std::vector<std::pair<std::string, MixerKind>> mixers;
+  for (const auto kind : {MixerKind::linear_attention, MixerKind::gated_linear_attention, MixerKind::delta_rule,
+                          MixerKind::gated_delta_rule, MixerKind::gated_delta_net}) {
+    std::string word = mixer_name(kind);
+    std::replace(word.begin(), word.end(), '_', '-');
+    mixers.emplace_back(word, kind);
+  }
+  add_choices(app, "--mixers", o.settings.mixers, "Sequence mixers, each with its best rate and gate at each length",
+              mixers);
   head_options(app, "Setting");
   add_counts(app, "--pretraining-tasks", o.settings.pretraining_tasks,
              "Numbers of tasks that a layer of linear attention is pretrained on, without end", 1, 1000000);
@@ -77,10 +91,11 @@ std::string heading_of(std::string name) {
     const std::size_t end = name.find('_', 5);
     return name.substr(5, end - 5) + (end == std::string::npos ? " tasks, new" : " tasks, seen");
   }
+  if (name.starts_with("neighbors_")) name = name.substr(10) + " neighbors";
   const bool counted = name.starts_with("layers_") || name.starts_with("looped_");
   if (counted) name = name.substr(7) + (name.starts_with("layers_") ? " layers" : " rounds");
   for (char& c : name) c = c == '_' ? ' ' : c;
-  for (const std::string plural : {"1 layers", "1 rounds", "1 tasks", "1 SGD tasks"}) {
+  for (const std::string plural : {"1 layers", "1 rounds", "1 tasks", "1 SGD tasks", "1 neighbors"}) {
     if (name.starts_with(plural)) name.erase(plural.size() - 1, 1);
   }
   return name;
@@ -121,6 +136,12 @@ Table curve_table(const std::vector<incontext::baselines::Curve<double>>& curves
   }
   if (!settings.pretraining_tasks.empty() || !settings.sgd_tasks.empty()) {
     table.notes.push_back("Pretraining is not simulated here: the tests of the library do that.");
+  }
+  if (settings.averaging || !settings.neighbors.empty() || !settings.mixers.empty()) {
+    table.notes.push_back(
+        "Averaging, neighbors and mixers are not simulated here: the tests of the library do that. K neighbors: the "
+        "mean "
+        "label of the K nearest examples, or of all where these are fewer.");
   }
   for (const auto& curve : curves) {
     table.columns.push_back({.name = curve.name, .heading = heading_of(curve.name), .decimals_as = 1});
@@ -233,11 +254,13 @@ Subcommand subcommand() {
            "control.\n"
            "A layer that was pretrained on a few tasks, or stopped after some tasks of SGD, is a curve of its own.\n" +
            std::string(exit_codes_help),
-       .footer = "\nExamples:\n"
-                 "  incontext baselines --dimension 10 --context-lengths 5,10,20,40\n"
-                 "  incontext baselines --input-variance 0.05 --task-variance 1 --noise-variance 0.25 --per-dimension\n"
-                 "  incontext baselines --layers 1,2,3 --looped 2,3 --no-simulation --format csv --output curves.csv\n"
-                 "  incontext baselines --pretraining-tasks 10,100 --sgd-tasks 1000,10000 --no-simulation\n"},
+       .footer =
+           "\nExamples:\n"
+           "  incontext baselines --dimension 10 --context-lengths 5,10,20,40\n"
+           "  incontext baselines --input-variance 0.05 --task-variance 1 --noise-variance 0.25 --per-dimension\n"
+           "  incontext baselines --layers 1,2,3 --looped 2,3 --no-simulation --format csv --output curves.csv\n"
+           "  incontext baselines --pretraining-tasks 10,100 --sgd-tasks 1000,10000 --no-simulation\n"
+           "  incontext baselines --averaging --neighbors 3 --mixers delta-rule,gated-delta-net --no-simulation\n"},
       add_options, report_of);
 }
 

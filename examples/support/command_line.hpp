@@ -150,6 +150,25 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, Value& target, c
   return add_read(app, name, read, description, words, chosen);
 }
 
+/// Words of a fixed set between commas.
+template <class Value>
+CLI::Option* add_choices(CLI::App& app, const std::string& name, std::vector<Value>& target,
+                         const std::string& description, const std::vector<std::pair<std::string, Value>>& choices) {
+  std::vector<std::string> known;
+  for (const auto& choice : choices) known.push_back(choice.first);
+  const auto read = [&target, name, choices, known](const std::string& text) {
+    target.clear();
+    for (const std::string& part : parse_list(text)) {
+      const auto at = std::find(known.begin(), known.end(), part);
+      if (at == known.end()) throw_unknown_word(name, part, known);
+      target.push_back(choices[static_cast<std::size_t>(at - known.begin())].second);
+    }
+  };
+  std::string words;
+  for (const std::string& word : known) words += (words.empty() ? "" : "|") + word;
+  return add_read(app, name, read, description, words + ",...");
+}
+
 /// The values of a list that was not given.
 template <class Value>
 void or_usual(std::vector<Value>& values, std::vector<Value> usual) {

@@ -34,7 +34,8 @@ class Curves:
     """Curves by name, one value per context length; the names say what reads the context.
 
     no_context: the answer 0. least_squares: of least norm where the examples are fewer than the dimensions, infinite
-    where the two differ by at most one. layers_L and looped_L: L layers of linear attention with the best step sizes,
+    where the two differ by at most one. averaging: the mean of label times input. neighbors_K: the mean label of the K
+    nearest examples. delta_rule and other mixers: with the best rate and gate at each length. layers_L and looped_L: L layers of linear attention with the best step sizes,
     or one applied L times. pool_K and pool_K_seen: a layer pretrained without end on K tasks, on new tasks and on those
     K, a mean over drawn pools with a standard_error(name). sgd_T: a layer after T tasks of one-pass SGD, at the constant
     learning rate that is best for T. bayes: the floor. bayes_limit: its limit for large sizes, to be shown beside it.
@@ -106,7 +107,8 @@ def _list(counts: Any) -> list[Any]:
 def curves(dimension: int, context_length: Any, noise_variance: float, task_variance: float, *,
            input_variance: float = 1.0, layers: int | Sequence[int] = (), looped: int | Sequence[int] = (),
            query_noise: bool = True, per_dimension: bool = False, pretraining_tasks: int | Sequence[int] = (),
-           sgd_tasks: int | Sequence[int] = (), pools: int = 100, pool_seed: int = 1) -> Curves:
+           sgd_tasks: int | Sequence[int] = (), pools: int = 100, pool_seed: int = 1, averaging: bool = False,
+           neighbors: int | Sequence[int] = (), mixers: Any = ()) -> Curves:
     """The reference curves at each context length.
 
     >>> import incontext as ic
@@ -126,6 +128,8 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
         dimension.
         pretraining_tasks: numbers of tasks that a layer is pretrained on without end, averaged over so many pools, drawn
         from pool_seed. sgd_tasks: numbers of tasks, each seen once, after which SGD on a layer ends.
+        averaging: whether the mean of label times input, over the input variance, is a curve. neighbors: numbers of nearest
+        examples whose labels are averaged. mixers: one MixerKind or several, such as "delta_rule".
     Raises ValueError for sizes and variances out of range, with the name of the argument.
     """
     given = numpy.atleast_1d(numpy.asarray(context_length))
@@ -135,6 +139,7 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
     lengths = given.astype(numpy.int64)
     found = reference_curves(dimension, lengths.tolist(), noise_variance, task_variance, input_variance,  # noqa: F405
                              _list(layers), _list(looped), query_noise, per_dimension, _list(pretraining_tasks),
-                             _list(sgd_tasks), pools, pool_seed)
+                             _list(sgd_tasks), pools, pool_seed, averaging, _list(neighbors),
+                             [mixers] if isinstance(mixers, (str, MixerKind)) else list(mixers))  # noqa: F405
     return Curves(lengths, {name: numpy.asarray(values) for name, (values, _) in found},
                   {name: numpy.asarray(errors) for name, (_, errors) in found if errors})

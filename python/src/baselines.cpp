@@ -38,6 +38,14 @@ void bind_risks(Room& room) {
             {examples, dimension, noise, prior, number("penalty")});
   room.form("least_squares_risk", [](I l, I d, const Task& t) { return baselines::least_squares_risk(l, d, t); },
             {examples, dimension, noise, prior});
+  room.form("averaging_risk", [](I l, I d, const Task& t) { return baselines::averaging_risk(l, d, t); },
+            {examples, dimension, noise, prior});
+  const auto neighbors = number("neighbors");
+  room.form("neighbor_mean_square", [](I l, I d, I k) { return baselines::neighbor_mean_square<D>(l, d, k); },
+            {examples, dimension, neighbors});
+  room.form("nearest_neighbors_risk",
+            [](I l, I d, I k, const Task& t) { return baselines::nearest_neighbors_risk(l, d, k, t); },
+            {examples, dimension, neighbors, noise, prior});
   room.form("mutual_information",
             [](I l, I d, const Task& t) { return baselines::mutual_information(Spectrum(l, d), t); },
             {examples, dimension, noise, prior});

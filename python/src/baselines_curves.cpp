@@ -128,7 +128,8 @@ void bind_reference_curves(Room& room) {
       "reference_curves",
       [](I dimension, const Counts& lengths, D noise, D prior, D input, const Counts& layers, const Counts& looped,
          bool query_noise, bool per_dimension, const Counts& pretraining_tasks, const Counts& sgd_tasks, I pools,
-         std::uint64_t pool_seed) {
+         std::uint64_t pool_seed, bool averaging, const Counts& neighbors,
+         const std::vector<baselines::MixerKind>& mixers) {
         const nb::gil_scoped_release released;
         const Settings settings{dimension,
                                 noise,
@@ -140,7 +141,10 @@ void bind_reference_curves(Room& room) {
                                 per_dimension,
                                 pretraining_tasks,
                                 sgd_tasks,
-                                {pools, pool_seed}};
+                                {pools, pool_seed},
+                                averaging,
+                                neighbors,
+                                mixers};
         std::vector<std::pair<std::string, std::pair<std::vector<D>, std::vector<D>>>> curves;
         for (auto& curve : baselines::reference_curves(settings, lengths)) {
           curves.emplace_back(std::move(curve.name),
@@ -151,6 +155,7 @@ void bind_reference_curves(Room& room) {
       "dimension"_a, "lengths"_a, "noise_variance"_a, "task_variance"_a, "input_variance"_a = 1.0,
       "layers"_a = Counts(), "looped"_a = Counts(), "query_noise"_a = true, "per_dimension"_a = false,
       "pretraining_tasks"_a = Counts(), "sgd_tasks"_a = Counts(), "pools"_a = 100, "pool_seed"_a = 1,
+      "averaging"_a = false, "neighbors"_a = Counts(), "mixers"_a = std::vector<baselines::MixerKind>(),
       room.docs("reference_curves"));
 }
 

@@ -146,6 +146,27 @@ TEST_CASE("curves of pretraining are those of its functions, between their limit
   }
 }
 
+TEST_CASE("curves of averaging, neighbors and mixers are those of their functions, where they are asked for") {
+  CurveSettings<double> more = setting;
+  more.averaging = true;
+  more.neighbors = {1, 5};
+  more.mixers = {MixerKind::linear_attention, MixerKind::gated_delta_net};
+  const std::vector<std::int64_t> at = {0, 3, 20};
+  const auto curves = reference_curves(more, at);
+  CHECK(curves.size() == 15);
+  const TaskVariances<double> task = standardized(more);
+  const SequenceMixers<double> mixers(isotropic_mixer_task(6, 0.3, task.task_variance));
+  for (const char* name : {"averaging", "neighbors_1", "neighbors_5", "gated_delta_net"}) {
+    CHECK(values_of(curves, name)[0] == 0.3 + 6 * task.task_variance);
+  }
+  for (const std::size_t k : {1, 2}) {
+    CHECK(values_of(curves, "averaging")[k] == averaging_risk(at[k], 6, task));
+    CHECK(values_of(curves, "neighbors_5")[k] == nearest_neighbors_risk(at[k], 6, 5, task));
+    CHECK(values_of(curves, "gated_delta_net")[k] == mixers.best(MixerKind::gated_delta_net, at[k]).risk);
+    CHECK(relative(values_of(curves, "linear_attention")[k], values_of(curves, "layers_1")[k]) < 1e-9);
+  }
+}
+
 TEST_CASE("the limit is left out where a variance is 0, and bad settings are refused by name") {
   for (const bool noiseless : {false, true}) {
     const auto curves = reference_curves<double>(
@@ -163,6 +184,7 @@ TEST_CASE("the limit is left out where a variance is 0, and bad settings are ref
   CHECK(refused([](auto& s) { s.input_variance = 0; }, {1}, "input_variance"));
   CHECK(refused([](auto& s) { s.layers = {65}; }, {1}, "layers"));
   CHECK(refused([](auto& s) { s.pretraining_tasks = {3, 0}; }, {1}, "pretraining_tasks[1]"));
+  CHECK(refused([](auto& s) { s.neighbors = {3, 0}; }, {0}, "neighbors[1]"));
   CHECK(refused([](auto& s) { s.sgd_tasks = {-2}; }, {0}, "sgd_tasks[0]"));
   CHECK(refused(
       [](auto& s) {

@@ -114,7 +114,8 @@ def _():
     try_options("baselines --pretraining-tasks 3", "--trials 64 --context-lengths 3,9", ["--pools 5", "--pool-seed 2"])
     try_options("baselines", "--trials 500 --context-lengths 3,9",
                 ["--dimension 4", "--noise-variance 0.2", "--task-variance 0.2", "--input-variance 2", "--layers 3", "--looped 2",
-                 "--pretraining-tasks 3", "--pools 5", "--pool-seed 2", "--sgd-tasks 40", "--without-query-noise",
+                 "--pretraining-tasks 3", "--pools 5", "--pool-seed 2", "--sgd-tasks 40", "--averaging", "--neighbors 2",
+                 "--mixers delta-rule", "--without-query-noise",
                  "--per-dimension", "--no-simulation"])
 
 

@@ -102,6 +102,31 @@ def test_curves_of_pools_have_errors_and_are_those_of_pools_that_are_kept():
     assert not numpy.allclose(means.fresh, curves["pool_50"], rtol=1e-6)
 
 
+def drawn_neighbors(dimension, examples, neighbors, noise, prior, scale, trials, seed):
+    """Averaging and nearest neighbors by NumPy: mean and standard error of each squared error on a noisy query."""
+    draw = numpy.random.default_rng(seed)
+    x, query = (numpy.sqrt(scale) * draw.normal(size=(trials, n, dimension)) for n in (examples, 1))
+    w = numpy.sqrt(prior) * draw.normal(size=(trials, dimension, 1))
+    y, label = ((z @ w)[..., 0] + numpy.sqrt(noise) * draw.normal(size=z.shape[:2]) for z in (x, query))
+    nearest = numpy.argsort(((x - query) ** 2).sum(2), axis=1)[:, :neighbors]
+    averaged = (query @ x.transpose(0, 2, 1) @ y[..., None])[:, 0, 0] / examples / scale
+    errors = [averaged - label[:, 0], numpy.take_along_axis(y, nearest, axis=1).mean(1) - label[:, 0]]
+    return [((error**2).mean(), (error**2).std() / numpy.sqrt(trials)) for error in errors]
+
+
+def test_averaging_neighbors_and_mixers_are_curves_in_the_units_of_the_inputs():
+    curves = ic.baselines.curves(4, [0, 9], 0.2, 0.5, input_variance=2.0, averaging=True, neighbors=[2, 30],
+                                 mixers=["linear_attention", ic.baselines.MixerKind.delta_rule], layers=1)
+    assert list(curves)[2:8] == ["averaging", "neighbors_2", "neighbors_30", "layers_1", "linear_attention", "delta_rule"]
+    for name, (mean, error) in zip(["averaging", "neighbors_2"], drawn_neighbors(4, 9, 2, 0.2, 0.5, 2.0, 50000, 7)):
+        assert abs(curves[name][1] - mean) < 5 * error
+        assert abs(ic.baselines.curves(4, 9, 0.2, 0.5, averaging=True, neighbors=2)[name][0] - mean) > 5 * error
+        assert curves[name][0] == curves["no_context"][0]
+    numpy.testing.assert_allclose(curves["linear_attention"], curves["layers_1"], rtol=1e-9)
+    mixers = ic.baselines.SequenceMixers(ic.baselines.isotropic_mixer_task(4, 0.2, 1.0))
+    assert curves["delta_rule"][1] == mixers.best("delta_rule", 9).risk
+
+
 def test_curves_are_a_mapping_a_table_and_a_plot():
     curves = ic.baselines.curves(4, numpy.arange(0, 9), 0.1, 0.25, layers=[2], looped=[3])
     assert list(curves) == ["no_context", "least_squares", "layers_2", "looped_3", "bayes", "bayes_limit"]
@@ -128,6 +153,8 @@ def test_curves_are_a_mapping_a_table_and_a_plot():
     ({"layers": [65]}, ValueError, "layers"),
     ({"pretraining_tasks": [0]}, ValueError, "pretraining_tasks"),
     ({"pretraining_tasks": [3], "pools": 1}, ValueError, "pools"),
+    ({"neighbors": [2, 0]}, ValueError, "neighbors"),
+    ({"mixers": "delta_net"}, ValueError, "mixers"),
     ({"sgd_tasks": [5, -1]}, ValueError, "sgd_tasks"),
     ({"sgd_tasks": [5], "task_variance": 0.0}, ValueError, "task_variance"),
 ])

@@ -72,6 +72,15 @@ enum class MixerKind {
   gated_delta_net          ///< (gate, gate rate, rate): forgets before the error, as published
 };
 
+/// The name of a family, as it stands here and in Python.
+///
+/// Source    definition.
+constexpr const char* mixer_name(MixerKind kind) {
+  constexpr const char* names[] = {"linear_attention", "gated_linear_attention", "delta_rule", "gated_delta_rule",
+                                   "gated_delta_net"};
+  return names[static_cast<int>(kind)];
+}
+
 /// The mixer of a family.
 ///
 /// Source    definition: MixerKind. The gate has no meaning for families without one.

@@ -8,8 +8,11 @@
 
 #include "incontext/baselines/corrected_bayes_risk.hpp"
 #include "incontext/baselines/descent_layers.hpp"
+#include "incontext/baselines/mixer.hpp"
+#include "incontext/baselines/neighbor_averages.hpp"
 #include "incontext/baselines/pool_averages.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
+#include "incontext/baselines/sequence_mixers.hpp"
 #include "incontext/baselines/sgd_tasks.hpp"
 #include "incontext/baselines/task_variances.hpp"
 #include "incontext/baselines/wishart_spectrum.hpp"
@@ -36,6 +39,9 @@ struct CurveSettings {
   std::vector<std::int64_t> pretraining_tasks = {};  ///< two curves each: a layer pretrained on so many tasks
   std::vector<std::int64_t> sgd_tasks = {};          ///< one curve each: a layer after so many tasks of one-pass SGD
   PoolDraws pool_draws = {};                         ///< of the pretraining tasks
+  bool averaging = false;                            ///< whether there is a curve of averaging
+  std::vector<std::int64_t> neighbors = {};          ///< one curve each: the mean of so many nearest neighbors
+  std::vector<MixerKind> mixers = {};                ///< one curve each: a sequence mixer, with its best rate and gate
 };
 
 /// One curve of a figure.
@@ -64,7 +70,11 @@ TaskVariances<T> standardized(const CurveSettings<T>& settings) {
 /// no_context           the answer 0
 /// least_squares        least squares, of least norm where the examples are fewer than the dimensions; see
 ///                      least_squares_risk, which is infinite where |d - l| <= 1
+/// averaging            the mean of label times input over the input variance, with settings.averaging; averaging_risk
+/// neighbors_K          the mean label of the K examples nearest to the query; nearest_neighbors_risk
 /// layers_L, looped_L   L layers of linear attention with the best rates; optimal_layers and looped_layers
+/// linear_attention, gated_linear_attention, delta_rule, gated_delta_rule, gated_delta_net
+///                      a sequence mixer with its best rate and gate; see SequenceMixers::best
 /// pool_K, pool_K_seen  a layer of linear attention that was pretrained without end on K tasks: on new tasks, and on
 ///                      those K; a mean over drawn pools, see mean_pool_errors
 /// sgd_T                a layer of linear attention after T tasks of one-pass SGD, each task seen once, at the constant
@@ -75,14 +85,14 @@ TaskVariances<T> standardized(const CurveSettings<T>& settings) {
 ///     const auto curves = baselines::reference_curves<double>(
 ///         {.dimension = 20, .noise_variance = 0.1, .task_variance = 0.05, .layers = {1, 2}}, {1, 2, 5, 10, 20, 40});
 ///
-/// A pretrained layer's contexts are as long in pretraining as in the test, so that every length has a layer of its
+/// Mixers have the rate and the gate that are best at each length. A pretrained layer's contexts are as long in pretraining as in the test, so that every length has a layer of its
 /// own. pool_K_seen may be below bayes, which does not know the K tasks.
 ///
 /// Source    the functions named.
 /// Shapes    (settings, k lengths) -> curves of k values each
 /// Units     label units squared, over the dimension if settings.per_dimension.
-/// Domain    as the functions named: lengths 0 to 1e6, 0 to 64 layers; pretraining_tasks and sgd_tasks at least 1, and
-///           task_variance > 0 for either. bayes_limit needs both variances > 0 and is left out without.
+/// Domain    as the functions named: lengths 0 to 1e6, 0 to 64 layers; neighbors, pretraining_tasks and sgd_tasks at
+///           least 1, task_variance > 0 for the last two; for neighbors d up to 1000. bayes_limit needs both variances > 0 and is left out without.
 /// Limits    length 0: every curve is no_context.
 /// Errors    std::invalid_argument for sizes, std::domain_error for variances and penalties, by the name of the field.
 /// Accuracy  pool_K: the standard errors. Others as the functions named, to their accuracy times the mean of the
@@ -105,6 +115,9 @@ std::vector<Curve<T>> reference_curves(const CurveSettings<T>& settings, const s
       require_at_least(where, name + "[" + std::to_string(k) + "]", counts[k], std::int64_t{1});
     }
   };
+  for (std::size_t k = 0; k < settings.neighbors.size(); ++k) {
+    require_at_least(where, "neighbors[" + std::to_string(k) + "]", settings.neighbors[k], std::int64_t{1});
+  }
   require_tasks("pretraining_tasks", settings.pretraining_tasks);
   require_tasks("sgd_tasks", settings.sgd_tasks);
   const T nothing = task.noise_variance + task.task_variance * math::from_count<T>(d);
@@ -145,6 +158,11 @@ std::vector<Curve<T>> reference_curves(const CurveSettings<T>& settings, const s
 
   add("no_context", [&](std::size_t) { return nothing; });
   add("least_squares", [&](std::size_t k) { return least_squares_risk(lengths[k], d, task); });
+  if (settings.averaging) add("averaging", [&](std::size_t k) { return averaging_risk(lengths[k], d, task); });
+  for (const std::int64_t count : settings.neighbors) {
+    add("neighbors_" + std::to_string(count),
+        [&](std::size_t k) { return nearest_neighbors_risk(lengths[k], d, count, task); });
+  }
   for (const std::int64_t layers : settings.layers) {
     add("layers_" + std::to_string(layers),
         [&](std::size_t k) { return optimal_layers(spectra[k], task, layers).risk; });
@@ -152,6 +170,10 @@ std::vector<Curve<T>> reference_curves(const CurveSettings<T>& settings, const s
   for (const std::int64_t layers : settings.looped) {
     add("looped_" + std::to_string(layers),
         [&](std::size_t k) { return looped_layers(spectra[k], task, layers).risk; });
+  }
+  for (const MixerKind kind : settings.mixers) {
+    const SequenceMixers<T> mixers(isotropic_mixer_task(d, task.noise_variance, task.task_variance));
+    add(mixer_name(kind), [&](std::size_t k) { return mixers.best(kind, lengths[k]).risk; });
   }
   for (const std::int64_t tasks : settings.pretraining_tasks) add_pools(tasks);
   for (const std::int64_t tasks : settings.sgd_tasks) {

@@ -12,10 +12,11 @@ isotropic: the mean of a sum over the eigenvalues of a real Wishart matrix, here
 
 one_pass_sgd and task_pool: means over normal variables of polynomials, by products of Gauss-Hermite rules that are exact
 for their degrees, applied to the definitions; then the steps one after the other, or the normal equations. pool_limit:
-integrals over the density of Marchenko and Pastur. flow_course: the differential equations of the two weights, by Taylor
+integrals over the density of Marchenko and Pastur. nearest_neighbors: by pairs of examples. flow_course: the differential equations of the two weights, by Taylor
 series.
 """
 
+import math
 from itertools import product
 
 import mpmath as mp
@@ -347,6 +348,49 @@ def sequence_mixer(inputs):
     return {"risk": risk(m, n), "steady_risk": risk(square, steady)}
 
 
+def nearest_neighbors(inputs):
+    """By pairs, in 1 or 3 dimensions, where all is elementary: (1/k^2) sum of E z_i z_j 1{both among the k nearest}.
+
+    z_i = x_i - x_q. At the distance r the mean of z_i along the query is r tanh(r q) in one dimension, and Langevin's
+    function of r q in three. Both of i and j are near if at most k - 2 others are nearer than the farther of the two.
+    """
+    d, l, k = inputs["dimension"], inputs["examples"], inputs["neighbors"]
+    noise, prior = float(inputs["noise_variance"]), float(inputs["task_variance"])
+    phi = lambda x: np.exp(-x * x / 2) / np.sqrt(2 * np.pi)
+    erf = np.vectorize(math.erf)
+
+    def density(r, q):
+        return phi(r - q) + phi(r + q) if d == 1 else r / q * (phi(r - q) - phi(r + q))
+
+    def within(r, q):
+        ball = (erf((r - q) / np.sqrt(2)) + erf((r + q) / np.sqrt(2))) / 2
+        return ball if d == 1 else ball - (phi(r - q) - phi(r + q)) / q
+
+    def along(r, q):
+        return np.tanh(r * q) if d == 1 else 1 / np.tanh(r * q) - 1 / (r * q)
+
+    def at_most(count, trials, p):
+        return sum(math.comb(trials, i) * p**i * (1 - p) ** (trials - i) for i in range(min(count, trials) + 1))
+
+    x, weights = np.polynomial.legendre.leggauss(120)
+    x, weights = (x + 1) / 2, weights / 2
+    total = square = 0.0
+    for q, q_weight in zip(11 * x, weights * (11 * x) ** (d - 1) * phi(11 * x)):
+        far = q + 11
+        r, steps = far * x, far * weights
+        p = within(r, q)
+        one = l * np.sum(steps * density(r, q) * r * r * at_most(k - 1, l - 1, p))
+        nearer = np.outer(r, x)  # below r
+        inner = r * np.sum(weights * density(nearer, q) * nearer * along(nearer, q), axis=1)
+        if k > 1:
+            pair = steps * density(r, q) * r * along(r, q) * inner * at_most(k - 2, l - 2, p)
+            one += 2 * l * (l - 1) * np.sum(pair)
+        total += q_weight
+        square += q_weight * one / k**2
+    risk = noise * (1 + 1 / k) + prior * square / total
+    return {"risk": mp.mpf(risk)}
+
+
 GENERATORS = {
     "isotropic": isotropic,
     "pool_of_two": pool_of_two,
@@ -356,8 +400,9 @@ GENERATORS = {
     "pool_limit": pool_limit,
     "flow_course": flow_course,
     "sequence_mixer": sequence_mixer,
+    "nearest_neighbors": nearest_neighbors,
 }
 
 if __name__ == "__main__":
     mp.mp.dps = 40
-    run(__doc__, ["baselines.json"], GENERATORS, digits={"pool_of_two": 12, "pool_weight": 12})
+    run(__doc__, ["baselines.json"], GENERATORS, digits={"pool_of_two": 12, "pool_weight": 12, "nearest_neighbors": 12})

@@ -60,6 +60,10 @@ inline void register_baselines(Registry& registry) {
     const double time = in.number("time");
     return {{"gain", course.gain(time)}, {"risk", course.risk(time)}, {"half_time", course.half_time()}};
   };
+  registry["nearest_neighbors"] = [](const Fields& in) -> Json {
+    return {{"risk", nearest_neighbors_risk(in.count("examples"), in.count("dimension"), in.count("neighbors"),
+                                            variances_of(in))}};
+  };
   registry["sequence_mixer"] = [](const Fields& in) -> Json {
     const baselines::SequenceMixers<double> mixers(
         {.input_variances = in.vector("input_variances"),
