@@ -137,9 +137,10 @@ def curves(dimension: int, context_length: Any, noise_variance: float, task_vari
         raise ValueError(f"incontext::baselines::curves: context_length is not a list of whole numbers (value = "
                          f"{context_length!r}; needs counts from 0 to 1e6)")
     lengths = given.astype(numpy.int64)
+    kinds = [MixerKind.of("incontext::baselines::curves: mixers", kind)  # noqa: F405
+             for kind in ([mixers] if isinstance(mixers, (str, int)) else mixers)]
     found = reference_curves(dimension, lengths.tolist(), noise_variance, task_variance, input_variance,  # noqa: F405
                              _list(layers), _list(looped), query_noise, per_dimension, _list(pretraining_tasks),
-                             _list(sgd_tasks), pools, pool_seed, averaging, _list(neighbors),
-                             [mixers] if isinstance(mixers, (str, MixerKind)) else list(mixers))  # noqa: F405
+                             _list(sgd_tasks), pools, pool_seed, averaging, _list(neighbors), kinds)
     return Curves(lengths, {name: numpy.asarray(values) for name, (values, _) in found},
                   {name: numpy.asarray(errors) for name, (_, errors) in found if errors})

@@ -9,6 +9,7 @@
 #include "incontext/baselines/correlated_context.hpp"
 #include "incontext/baselines/diagonal_sgd.hpp"
 #include "incontext/baselines/flow_course.hpp"
+#include "incontext/baselines/neighbor_averages.hpp"
 #include "incontext/baselines/pool_posterior.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
 #include "incontext/baselines/sequence_mixers.hpp"
