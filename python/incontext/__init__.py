@@ -10,9 +10,9 @@
 
 The modules are the rooms of the C++ library: regression, laws, scoring, apply, classification, baselines, training,
 simulate, statistics and calibration. incontext.baselines.curves(...) gives the reference curves of a figure, exactly;
-incontext.calibrate(scores) says what the attention heads of a model do; incontext.compare(theory, simulation) shows
-where the two agree; incontext.predictors(...) has the errors of every predictor side by side; incontext.ledger() has
-the claims of the five papers with their verdicts.
+incontext.predictors(...) has the errors of predictors side by side; incontext.calibrate(scores) says what the attention
+heads of a model do; incontext.compare(theory, simulation) shows where the two agree; incontext.ledger() has the claims of
+the five papers with their verdicts.
 Names, defaults and errors are those of C++: ValueError for std::invalid_argument and std::domain_error, with the same
 message.
 """

@@ -63,6 +63,7 @@ auto with_map(const char* name, nb::handle map, const Function& function) {
   for (std::size_t k = 0; k < 4; ++k) {
     in[k] = real_number((std::string("regression::") + name).c_str(), "a parameter of map", numbers[k]);
   }
+  const nb::gil_scoped_release released;
   return with_softmax_map(in[0], in[1], in[2], in[3], function);
 }
 

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "incontext/core/constants.hpp"
 #include "incontext/regression/generalization_error.hpp"
-#include "incontext/regression/optimal_temperature.hpp"
+#include "incontext/regression/softmax_optimum.hpp"
 #include "incontext/regression/value_scale.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
@@ -189,11 +191,43 @@ TEST_CASE("two opposed heads halve the error that the best temperature leaves, a
   CHECK(two.values(0) * two.values(1) < 0);
   CHECK(three.error < two.error * (1 + 1e-4));
   CHECK(three.error > two.error * 0.998);
-  // no other scale or value of the one head errs less
-  for (const double factor : {0.8, 1.25}) {
-    CHECK(layer(8, 64, {factor * one.key_query_scales(0)}).least() > one.error);
+  CHECK(one.place == numerics::SearchPlace::inside);
+  for (const double factor : {0.8, 1.25}) {  // of either scale and of the values
+    CHECK(layer(8, 64, {factor * two.key_query_scales(0), two.key_query_scales(1)}).least() > two.error * (1 - 2e-4));
+    CHECK(layer(8, 64, {two.key_query_scales(0), factor * two.key_query_scales(1)}).least() > two.error * (1 - 2e-4));
     CHECK(layer(8, 64, {one.key_query_scales(0)})(factor * one.values) > one.error);
   }
+}
+
+TEST_CASE("the best single head is the best temperature with the best value, found in another way") {
+  for (const auto& [d, l] : {std::pair{1, 2}, {3, 30}, {60, 120}}) {
+    const auto task = isotropic(d);
+    const auto at = [&, d = d, l = l](double temperature) {
+      return optimal_value_scale(Attention<double>{unit(d), Vector<double>::Zero(d), 1.0}, task, l, Softmax{temperature})
+          .error;
+    };
+    const auto least = minimize_softmax_error<double>(at, {1e-3, 1.0, 1e4});
+    CAPTURE(d, l);
+    CHECK(relative(best_softmax_heads<double>(unit(d), task, l, 1).error, least.error) < 1e-6);
+  }
+}
+
+TEST_CASE("heads that hardly read, and values of any size, keep their digits") {
+  for (const double scale : {0.0, 1e-200, 1e-9}) {
+    CAPTURE(scale);
+    CHECK(relative(layer(4, 12, {0.5, scale}).least(), layer(4, 12, {0.5, 0.0}).least()) < 1e-7);
+    CHECK(relative(layer(4, 12, {scale}).least(), 1.1) < 1e-9);
+  }
+  const auto scaled = [](double value) {
+    const auto best = optimal_value_scale(Attention<double>{unit(4), Vector<double>::Zero(4), value}, isotropic(4), 12,
+                                          Softmax{2.0});
+    return std::pair{value * best.scale, best.error};
+  };
+  for (const double value : {1e-9, 1e9}) {
+    CHECK(relative(scaled(value).first, scaled(1).first) < 1e-9);
+    CHECK(relative(scaled(value).second, scaled(1).second) < 1e-9);
+  }
+  CHECK(scaled(0) == std::pair{0.0, 1.1});
 }
 
 TEST_CASE("what a layer of heads cannot be is refused by name") {
@@ -204,6 +238,8 @@ TEST_CASE("what a layer of heads cannot be is refused by name") {
   CHECK(refuses([&] { at(std::vector<Head<Softmax>>{{1.0, {-1.0}}}); }, {"temperature", "-1"}));
   CHECK(refuses([&] { multihead_error<double>(0 * unit(2), isotropic(2), 8, softmax_heads({1.0})); },
                 {"key_query is too small", "value = 0"}));
+  CHECK(refuses([&] { best_softmax_heads<double>(0 * unit(2), isotropic(2), 8, 2); }, {"key_query is too small"}));
+  CHECK(refuses([&] { at(softmax_heads({0.1, -30})); }, {"heads[1].key_query_scale is too large", "value = -30"}));
   CHECK(refuses<std::invalid_argument>(
       [&] {
         multihead_error<double>(unit(2), isotropic(2).with_input_mean(Eigen::Vector2d(1, 0)), 8, softmax_heads({1.0}));

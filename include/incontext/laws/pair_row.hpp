@@ -26,6 +26,11 @@ struct PairRow {
   T error_estimate;     ///< relative
 };
 
+/// The widest scores of a pair of rows, |phi(x)| of a linear map.
+///
+/// Units     of phi, nats.
+inline constexpr double widest_pair_row = 64;
+
 /// Moments of pairs of rows, as two maps weigh the same `count` normal scores: rows(x, y) is the PairRow where the
 /// first map reads x g and the second y g. It is an integral for 1/(Z W), in which every score has a factor of its own:
 ///
@@ -36,9 +41,9 @@ struct PairRow {
 ///
 /// Source    derived: docs/theory/laws.md#pairs-of-rows.
 /// Units     x, y in units of the scores.
-/// Domain    count >= 1; maps in their domain, piecewise smooth; linear ones up to |phi(x)|, |chi(y)| = 64.
+/// Domain    count >= 1; maps in their domain, piecewise smooth; linear ones up to |phi(x)|, |chi(y)| = widest_pair_row.
 /// Limits    count = 1: 1, 1. Equal maps: IPR and mean_square_score of StandardRow. x = 0: 1/count for the overlap.
-/// Errors    std::domain_error from the constructor, for a map, and from the call, for |phi(x)| above 64;
+/// Errors    std::domain_error from the constructor, for a map, and from the call, for wider scores;
 ///           numerics::QuadratureError from the call, with the overlap, where the relative error estimate is above the
 ///           tolerance.
 /// Accuracy  in double 1e-11 relative for linear maps (tests/laws/pair_row.cpp). The time grows as the cube of the
@@ -55,7 +60,7 @@ class PairRows {
     }
   }
 
-  /// `precision` is the relative error that the caller can bear: coarser rows take less time.
+  /// `precision` is the relative error that the caller can bear, at most 1e-3: coarser rows take less time.
   PairRow<T> operator()(const T& x, const T& y, const T& precision = std::numeric_limits<T>::epsilon()) const;
 
  private:
@@ -141,15 +146,16 @@ PairRow<T> integrate_pair_row(const PointScores<T>& scores, const std::vector<T>
 }  // namespace detail
 
 template <class Phi, Real T>
-PairRow<T> PairRows<Phi, T>::operator()(const T& x, const T& y, const T& precision) const {
+PairRow<T> PairRows<Phi, T>::operator()(const T& x, const T& y, const T& bearable) const {
   using std::log;
   using std::sqrt;
   if (count_ <= T(1)) return {T(1), T(1), T(0)};
+  const T precision = (std::min)(bearable, T(1e-3));
   const T reach = sqrt(T(T(2) * (T(6) + log(count_) - log(precision))));  // of count_ scores none is beyond
   detail::PointScores<T> scores;
   if constexpr (scoring::is_linear<Phi>) {
     const T slope = (std::max)(math::magnitude(phi_.value(x)), math::magnitude(chi_.value(y)));
-    if (!(slope <= T(64))) throw_domain_error(where_, "the scores are too wide", slope, "at most 64");
+    if (!(slope <= T(widest_pair_row))) throw_domain_error(where_, "the scores are too wide", slope, "at most 64");
     scores = detail::PointScores<T>::lattice(slope, reach, precision);
   } else {
     scores = detail::PointScores<T>::panels(phi_, x, chi_, y, reach);

@@ -52,7 +52,7 @@ struct HeadsError {
   T without_context;    ///< error_0, of the answer 0
   Vector<T> alignment;  ///< c
   Matrix<T> square;     ///< G
-  T error_estimate;     ///< a bound, relative to each entry
+  T error_estimate;     ///< of the average over queries, relative to each entry
 
   /// Shapes    values: H
   /// Errors    std::invalid_argument for another number of values, std::domain_error for one that is not finite.
@@ -68,6 +68,7 @@ struct HeadsError {
     decomposition.setThreshold((std::max)(error_estimate, T(T(16) * std::numeric_limits<T>::epsilon())));
     return decomposition.compute(square).solve(alignment);
   }
+  /// The error with these values.
   T least() const { return without_context - alignment.dot(best_values()); }
 };
 
@@ -90,12 +91,14 @@ struct HeadsError {
 /// Source    derived: docs/theory/regression.md#several-heads. Trained heads come in opposed pairs: arXiv 2503.12734.
 /// Shapes    (key_query M: d x d, task: d, context_length l, H heads)
 /// Units     label units squared; the maps' parameters in units of the scores.
-/// Domain    l >= 2, H >= 1, inputs of mean 0, M not 0; maps in their domain. The query is no key.
+/// Domain    l >= 2, H >= 1, inputs of mean 0, M not 0; maps in their domain. The query is no key. Of several heads of a
+///           linear map, scores of deviations up to widest_pair_row for the widest queries, some 10 sigma out.
 /// Limits    one head: softmax_error. Two softmax heads of scales s and -s, s -> 0: linear attention on the centered
-///           context, opposed_heads_limit.
+///           context, generalization_error with Offset::removed at its best temperature.
 /// Errors    std::invalid_argument for counts, shapes and a mean of the inputs; std::domain_error for values;
 ///           numerics::QuadratureError where the relative estimate of a quadrature stays above `tolerance`.
-/// Accuracy  in double 1e-10 relative for each entry (tests/regression/multihead_error.cpp). Opposed heads of small
+/// Accuracy  in double 1e-9 relative of the error (tests/regression/multihead_error.cpp). Two heads take 10 to 40 ms where
+///           scores vary by less than 2 or so, and a minute where they vary by 10. Opposed heads of small
 ///           scale s lose eps/(s varsigma)^2 in `least`.
 template <Real T, scoring::SoftmaxLike Map>
   requires std::same_as<T, scoring::Value<Map>>
@@ -127,30 +130,38 @@ HeadsError<T> multihead_error(const Matrix<T>& key_query, const LinearTask<T>& t
     rows.emplace_back(where, phi(h), n, tolerance);
     for (std::size_t k = 0; k < h; ++k) pairs.emplace_back(where, phi(h), phi(k), n, tolerance);
   }
-  // T_h, S_hh, T_hh - S_hh of the heads, and S_hk, T_hk - S_hk of their pairs, each with its part of the query's law.
   const auto law = queries.law(where);
   const auto interval = laws::log_concave_support([&](const T& u) { return law.log_density(u); }, law.start(),
                                                   laws::negligible_drop<T>());
-  const T width = interval.upper - interval.lower, peak = law(law.start()).density;
+  if constexpr (scoring::is_linear<Phi>) {
+    const T widest = law(interval.upper).deviation;  // pairs of rows reach as far as laws::PairRows does
+    for (std::size_t h = 0; count > 1 && h < count; ++h) {
+      const T most = T(laws::widest_pair_row) / math::magnitude(T(phi(h).value(widest)));
+      if (math::magnitude(heads[h].key_query_scale) <= most) continue;
+      throw_domain_error(where, "heads[" + std::to_string(h) + "].key_query_scale is too large",
+                         heads[h].key_query_scale, "at most " + std::to_string(static_cast<double>(most)) + " in size");
+    }
+  }
+  // The density of the queries; T_h of each head; G_hk of each pair, whose noise is then one of the larger part.
+  const T width = interval.upper - interval.lower, peak = law(law.start()).density, labels = white.value_variance();
   const auto sums = numerics::integrate_bumps(
       where,
       [&](const T& u) {
         const auto query = law(T(interval.lower + width * u));
         const T over = T(1) / query.deviation, linear = query.linear * over, quadratic = query.quadratic * over * over;
         std::vector<T> values{query.density};
-        const auto add = [&](const T& overlap, const T& square) {
-          values.push_back(query.density * overlap);
-          values.push_back(quadratic * (square - overlap));
-        };
         std::vector<laws::StandardRow<T>> own;
+        const auto add = [&](const T& overlap, const T& square) {
+          values.push_back(labels * query.density * overlap + quadratic * (square - overlap));
+        };
         for (std::size_t h = 0; h < count; ++h) {
           own.push_back(rows[h](T(heads[h].key_query_scale * query.deviation)));
           values.push_back(linear * own[h].mean_score);
           add(own[h].ipr, own[h].mean_square_score);
           for (std::size_t k = 0; k < h; ++k) {
-            // an overlap is at most sqrt(S_hh S_kk), and its mean is about 1/n
+            // An overlap is at most sqrt(S_hh S_kk), and its mean is about 1/n: a rare query may have a coarse one.
             const T share = T(1e3) * n * sqrt(T(own[h].ipr * own[k].ipr)) * query.density / peak;
-            const T precision = (std::min)(T(1e-4), (std::max)(T(tolerance / share), eps));
+            const T precision = (std::max)(T(tolerance / share), eps);
             const auto both = pairs[h * (h - 1) / 2 + k](T(heads[h].key_query_scale * query.deviation),
                                                          T(heads[k].key_query_scale * query.deviation), precision);
             add(both.overlap, both.mean_score_square);
@@ -159,19 +170,15 @@ HeadsError<T> multihead_error(const Matrix<T>& key_query, const LinearTask<T>& t
         for (T& value : values) value = value * width;
         return values;
       },
-      std::vector<T>(1 + 3 * count + count * (count - 1)), tolerance);
-  const T mass = sums.value[0];
-  const T labels = white.value_variance();
+      std::vector<T>(1 + 2 * count + count * (count - 1) / 2), tolerance);
   HeadsError<T> error{T(task.noise_variance() + queries.missed(T(0))), Vector<T>(count), Matrix<T>(count, count),
                       (std::max)(sums.worst, tolerance)};
-  std::size_t at = 1;
+  auto next = sums.value.begin();
+  const T mass = *next++;
   for (Eigen::Index h = 0; h < error.alignment.size(); ++h) {
-    error.alignment(h) = sums.value[at++] / mass;
-    for (Eigen::Index k = -1; k < h; ++k) {
-      const Eigen::Index other = k < 0 ? h : k;
-      error.square(h, other) = error.square(other, h) = (labels * sums.value[at] + sums.value[at + 1]) / mass;
-      at += 2;
-    }
+    error.alignment(h) = *next++ / mass;
+    error.square(h, h) = *next++ / mass;
+    for (Eigen::Index k = 0; k < h; ++k) error.square(h, k) = error.square(k, h) = *next++ / mass;
   }
   return error;
 }
@@ -184,42 +191,51 @@ template <Real T>
 struct HeadsOptimum {
   Vector<T> key_query_scales, values;
   T error;
+  numerics::SearchPlace place;  ///< of the scales: at an end where one of them is
 };
 
 /// The softmax heads whose layer errs least: values in closed form for each choice of scales, scales by search.
 ///
+///     const auto pair = regression::best_softmax_heads<double>(attention.key_query, task, 64, 2);
+///
 /// Source    Brent's method in the logarithm of a factor of all scales, then of each scale, from scales of alternating
-///           sign, until a round gains less than 3e-5 of the error.
+///           sign, until a round gains less than 3e-5 of the error, at most five rounds.
 /// Shapes    (key_query M: d x d, task: d, context_length l, H) -> H scales and values, by falling |scale|
 /// Units     as multihead_error.
-/// Domain    as multihead_error; scales between 1/50 and 3 over the root mean square deviation of the scores.
-/// Limits    H = 1: the best temperature together with the best value. H = 2 in long contexts: both scales at their
-///           lower end, where the layer is linear attention on the centered context.
+/// Domain    as multihead_error; |scales| times the root mean square deviation of the scores from 1/50 to 3, of a single
+///           head to 100.
+/// Limits    H = 1: the best temperature with the best value. H = 2 in long contexts: small opposed scales, near linear
+///           attention on the centered context.
 /// Errors    as multihead_error.
-/// Accuracy  the error to 1e-4, a minimum along every scale alone; that no better one is elsewhere is not proved
-///           (tests/regression/multihead_error.cpp).
+/// Accuracy  one head: the error to 1e-6 (tests/regression/multihead_error.cpp). Several: to 2e-4, a minimum along every
+///           scale alone; that no better one is elsewhere is not proved. Two heads take a second or two, four a minute.
 template <Real T>
 HeadsOptimum<T> best_softmax_heads(const Matrix<T>& key_query, const LinearTask<T>& task, std::int64_t context_length,
                                    std::int64_t count) {
   using std::exp;
   using std::log;
   using std::sqrt;
-  require_at_least("best_softmax_heads", "count", count, std::int64_t{1});
+  constexpr auto where = "best_softmax_heads";
+  require_at_least(where, "count", count, std::int64_t{1});
+  const Attention<T> attention{key_query, Vector<T>::Zero(task.dimension()), T(1)};
+  require_softmax_domain(where, attention, task, context_length);
+  const auto white = detail::white_attention(attention, task);
+  const T mean_square = detail::ReadQueries<T>(white).mean_square();
+  if (!(T(0) < mean_square)) {
+    throw_domain_error(where, "key_query is too small", key_query.cwiseAbs().maxCoeff(), "a key_query that is not 0");
+  }
+  const bool single = count == 1;
+  const T unit = T(1) / sqrt(mean_square), lowest = log(T(unit / T(50))), highest = log(T(unit * T(single ? 100 : 3)));
   using Heads = std::vector<Head<scoring::Softmax<T>>>;
-  const auto layer = [&](const Heads& heads, const T& tolerance) {
-    return multihead_error<T>(key_query, task, context_length, heads, tolerance);
-  };
-  require_softmax_domain("best_softmax_heads", Attention<T>{key_query, Vector<T>::Zero(task.dimension()), T(1)}, task,
-                         context_length);
-  const auto white = detail::white_attention(Attention<T>{key_query, Vector<T>::Zero(task.dimension()), T(1)}, task);
-  const T unit = T(1) / sqrt(detail::ReadQueries<T>(white).mean_square());
-  const T lowest = log(T(unit / T(50))), highest = log(T(unit * T(3)));
   Heads heads;
   for (std::int64_t h = 0; h < count; ++h) {
     const T size = unit * T(std::ldexp(1.0, -static_cast<int>((std::min)(h / 2, std::int64_t{4}))));
     heads.push_back({h % 2 == 0 ? size : T(-size), {T(1)}});
   }
-  const T coarse = T(1e-7);
+  const T exact = numerics::quadrature_tolerance<T>(), coarse = single ? exact : T(1e-7);
+  const auto layer = [&](const Heads& of, const T& tolerance) {
+    return multihead_error<T>(key_query, task, context_length, of, tolerance);
+  };
   const auto scaled = [&](const T& logarithm, std::size_t from, std::size_t end) {
     Heads tried = heads;
     for (std::size_t h = from; h < end; ++h) {
@@ -227,34 +243,38 @@ HeadsOptimum<T> best_softmax_heads(const Matrix<T>& key_query, const LinearTask<
     }
     return tried;
   };
-  // all scales by one factor, and each by its own
+  const auto size_of = [](const Head<scoring::Softmax<T>>& head) {
+    return T(log(T(math::magnitude(head.key_query_scale))));
+  };
+  // the heads from `from` to `end` by one factor
   const auto improve = [&](std::size_t from, std::size_t end, const T& reach) {
     T low = -reach, high = reach;
     for (std::size_t h = from; h < end; ++h) {
-      const T place = log(math::magnitude(heads[h].key_query_scale));
-      low = (std::max)(low, T(lowest - place));
-      high = (std::min)(high, T(highest - place));
+      low = (std::max)(low, T(lowest - size_of(heads[h])));
+      high = (std::min)(high, T(highest - size_of(heads[h])));
     }
     if (!(low < high)) return;
     constexpr double shift = 16;  // Brent's method ends by the relative size of its argument
     const auto found = numerics::minimum_between<T>(
         [&](const T& place) { return layer(scaled(T(place - T(shift)), from, end), coarse).least(); },
-        T(low + T(shift)), T(high + T(shift)), 10);
+        T(low + T(shift)), T(high + T(shift)), single ? 18 : 10);
     heads = scaled(T(found.argument - T(shift)), from, end);
   };
   T least = layer(heads, coarse).least();
   for (int round = 0; round < 5; ++round) {
-    const T reach = T(round == 0 ? 4 : round == 1 ? 1 : 0.5), before = least;
+    const T reach = T(round == 0 ? (single ? 5 : 4) : round == 1 ? 1 : 0.5), before = least;
     improve(0, heads.size(), reach);
-    for (std::size_t h = 0; heads.size() > 1 && h < heads.size(); ++h) improve(h, h + 1, T(reach / T(4)));
+    for (std::size_t h = 0; !single && h < heads.size(); ++h) improve(h, h + 1, T(reach / T(4)));
     least = layer(heads, coarse).least();
     if (!(T(3e-5) * before < before - least)) break;
   }
-  std::sort(heads.begin(), heads.end(), [](const auto& a, const auto& b) {
-    return math::magnitude(b.key_query_scale) < math::magnitude(a.key_query_scale);
-  });
-  const HeadsError<T> error = layer(heads, numerics::quadrature_tolerance<T>());
-  HeadsOptimum<T> best{Vector<T>(error.alignment.size()), error.best_values(), error.least()};
+  std::sort(heads.begin(), heads.end(), [&](const auto& a, const auto& b) { return size_of(b) < size_of(a); });
+  const HeadsError<T> error = layer(heads, exact);
+  HeadsOptimum<T> best{Vector<T>(error.alignment.size()), error.best_values(), error.least(),
+                       numerics::SearchPlace::inside};
+  const T near_end = T(0.05);
+  if (size_of(heads.back()) < lowest + near_end) best.place = numerics::SearchPlace::lowest;
+  if (size_of(heads.front()) > highest - near_end) best.place = numerics::SearchPlace::highest;
   for (Eigen::Index h = 0; h < best.values.size(); ++h) {
     best.key_query_scales(h) = heads[static_cast<std::size_t>(h)].key_query_scale;
   }
