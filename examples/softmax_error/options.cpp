@@ -56,7 +56,8 @@ void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o) {
                    {{"temperature", Vary::temperature},
                     {"context-length", Vary::context_length},
                     {"dimension", Vary::dimension},
-                    {"map", Vary::map}});
+                    {"map", Vary::map},
+                    {"heads", Vary::heads}});
   add_positive_numbers(app, "--temperatures", o.temperatures,
                        "Temperatures to show beside the optimal ones of true and of approximate softmax");
   add_counts(app, "--context-lengths", o.context_lengths, "With --vary context-length: its values", 2, 100000000);
@@ -64,6 +65,8 @@ void add_softmax_error_options(CLI::App& app, SoftmaxErrorOptions& o) {
   add_positive_numbers(app, "--scales", o.scales, "With --vary map: scales s of SSMax beside the optimal one");
   add_positive_numbers(app, "--exponents", o.exponents,
                        "With --vary map: exponents of SSA, each at base 1 and at its optimal base");
+  add_counts(app, "--heads", o.heads,
+             "With --vary heads: numbers of softmax heads, each with its best scales and values", 1, 4);
   head_options(app, "Tables");
   add_law_options(app, o);
   head_options(app, "Attention and law");
@@ -99,6 +102,8 @@ UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
   if (o.vary != Vary::context_length) unused.add(mode, {"--context-lengths"});
   if (o.vary != Vary::dimension) unused.add(mode, {"--dimensions"});
   if (o.vary != Vary::map) unused.add(mode, {"--scales", "--exponents"});
+  if (o.vary != Vary::heads) unused.add(mode, {"--heads"});
+  if (o.vary == Vary::heads) unused.add(mode, {"--temperatures", "--estimator"});
   if (o.vary == Vary::context_length) unused.add(mode, {"--context-length"});
   if (o.vary == Vary::dimension) unused.add(mode, {"--dimension"});
   if (o.attention == AttentionChoice::pretrained)
@@ -116,7 +121,9 @@ UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
     if (is_given(app, "--estimator") && o.estimator == EstimatorChoice::reduced) {
       throw_input_error("--estimator", "does not support " + why, "reduced", "literal");
     }
-    if (o.vary == Vary::map) throw_input_error("--vary", "does not support " + why, "map", "another quantity");
+    if (o.vary == Vary::map || o.vary == Vary::heads) {
+      throw_input_error("--vary", "does not support " + why, text_of(app, "--vary"), "another quantity");
+    }
     o.estimator = EstimatorChoice::literal;
   }
   if (o.vary == Vary::map && o.estimator == EstimatorChoice::literal) {
@@ -131,12 +138,16 @@ UnusedOptions complete(const CLI::App& app, SoftmaxErrorOptions& o) {
 }
 
 void state_used(const SoftmaxErrorOptions& o, nlohmann::ordered_json& arguments) {
-  arguments["temperatures"] = o.temperatures;
+  if (o.vary != Vary::heads) arguments["temperatures"] = o.temperatures;
   if (o.vary == Vary::context_length) arguments["context-lengths"] = o.context_lengths;
   if (o.vary == Vary::dimension) arguments["dimensions"] = o.dimensions;
   if (o.vary != Vary::dimension && o.law.task_covariance.empty()) {
     arguments["task-variance"] =
         o.law.has_task_variance ? o.law.task_variance : 1 / static_cast<double>(o.simulation.dimension);
+  }
+  if (o.vary == Vary::heads) {
+    arguments["heads"] = o.heads;
+    return;
   }
   arguments["estimator"] = o.estimator == EstimatorChoice::reduced ? "reduced" : "literal";
   if (o.vary != Vary::map) return;

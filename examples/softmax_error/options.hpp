@@ -14,7 +14,7 @@ namespace incontext::examples::softmax_error {
 /// The attention pretrained on the law before its shifts, or scores m x_j . x_q with values v y_j.
 enum class AttentionChoice { pretrained, scaled };
 
-enum class Vary { temperature, context_length, dimension, map };
+enum class Vary { temperature, context_length, dimension, map, heads };
 
 struct SoftmaxErrorOptions {
   Vary vary = Vary::temperature;
@@ -23,6 +23,7 @@ struct SoftmaxErrorOptions {
   std::vector<std::int64_t> dimensions = {1, 2, 4, 8, 16};
   std::vector<double> scales = {0.43};
   std::vector<double> exponents = {1.5, 3};
+  std::vector<std::int64_t> heads = {1, 2};
 
   bool dimension_given = false;
   RegressionLawOptions law = {};

@@ -1,5 +1,6 @@
 #include "examples/softmax_error/simulator.hpp"
 
+#include <incontext/simulate/regression/multihead_error.hpp>
 #include <incontext/simulate/regression/reduced_softmax_error.hpp>
 #include <incontext/simulate/regression/regression_error.hpp>
 
@@ -37,6 +38,14 @@ Estimates Simulator::errors(const std::string& what, const Situation& at, const 
         });
   };
   return state_->runs.run(what, maps.size(), simulation).estimates;
+}
+
+Estimates Simulator::heads_error(const std::string& what, const Situation& at, const Heads& heads) {
+  const auto simulation = [&](const simulate::Options& options) {
+    return simulate::multihead_error(at.attention.key_query, at.task, at.context_length, heads.key_query_scales,
+                                     heads.values, options);
+  };
+  return state_->runs.run(what, 1, simulation).estimates;
 }
 
 }  // namespace incontext::examples::softmax_error

@@ -34,6 +34,8 @@ class Simulator {
 
   /// The simulated errors of maps of one kind, on common draws.
   Estimates errors(const std::string& what, const Situation& at, const std::vector<Map>& maps);
+  /// The simulated error of a layer of softmax heads.
+  Estimates heads_error(const std::string& what, const Situation& at, const Heads& heads);
 
  private:
   struct State;

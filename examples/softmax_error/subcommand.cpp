@@ -41,6 +41,7 @@ Subcommand subcommand() {
                  "  incontext softmax-error --input-scale 2 --context-length 40\n"
                  "  incontext softmax-error --vary context-length --context-lengths 10,100,1000\n"
                  "  incontext softmax-error --vary map --exponents 1.5,3 --output maps.csv\n"
+                 "  incontext softmax-error --vary heads --heads 1,2 --context-length 40\n"
                  "With S.npy, a covariance of your own:\n"
                  "  incontext softmax-error --test-input-covariance S.npy --mean-shift 1 --no-simulation\n"},
       add_softmax_error_options, report_of);

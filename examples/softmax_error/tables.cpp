@@ -232,6 +232,38 @@ std::vector<Table> map_tables(Run& run, const std::string& title, const Situatio
   return {std::move(errors), std::move(optima)};
 }
 
+/// What a layer errs whose temperature alone is tuned, and with the best values and more heads.
+std::vector<Table> heads_tables(Run& run, const std::string& title, const Situation& at) {
+  std::vector<Column> compared = comparison_columns();
+  compared[0].heading = "exact";
+  Table table{.name = "heads", .title = title, .columns = {{"heads"}, {"scales"}, {"values"}}};
+  table.columns.push_back(compared[0]);
+  table.columns.push_back({.name = "bayes", .decimals_as = 1});
+  table.columns.insert(table.columns.end(), compared.begin() + 1, compared.end());
+  const auto listed = [](const regression::Vector<double>& numbers) {
+    std::string text;
+    for (const double number : numbers) text += (text.empty() ? "" : ", ") + in_words(number);
+    return text;
+  };
+  const auto add = [&](const std::string& name, const Heads& heads) {
+    const Estimates simulated = run.simulator.heads_error(name, at, heads);
+    const std::vector<Cell> cells = run.judgment.judged({heads.error, 0.0}, simulated.front());
+    const auto least = bayes_risk(at);
+    std::vector<Cell> row{name, listed(heads.key_query_scales), listed(heads.values), cells[0],
+                          least ? Cell(*least) : Cell()};
+    row.insert(row.end(), cells.begin() + 1, cells.end());
+    table.add_row(std::move(row));
+  };
+  const Optimum best = optimal_temperature(at);
+  const auto number = [](double value) { return regression::Vector<double>::Constant(1, value).eval(); };
+  add("1, its temperature alone", {number(1 / best.parameter), number(at.attention.label_value), best.error});
+  for (const std::int64_t count : run.options.heads) add(std::to_string(count), best_heads(at, count));
+  table.notes.push_back(
+      "Scales multiply the layer's scores, values its labels; both are searched for, the first row's value is the "
+      "layer's own.");
+  return {std::move(table)};
+}
+
 }  // namespace
 
 std::vector<Table> softmax_error_tables(Run& run) {
@@ -252,6 +284,8 @@ std::vector<Table> softmax_error_tables(Run& run) {
                                 {{"dimension"}}, situations);
     case Vary::map:
       return map_tables(run, "Maps of attention: " + dimension + ", " + length + ", " + law, o.situation(d, l));
+    case Vary::heads:
+      return heads_tables(run, "Several softmax heads: " + dimension + ", " + length + ", " + law, o.situation(d, l));
     case Vary::temperature:
       break;
   }

@@ -3,6 +3,7 @@
 #include <incontext/regression/centered_ridge_risk.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/inverse_temperature_parabola.hpp>
+#include <incontext/regression/multihead_error.hpp>
 #include <incontext/regression/softmax_error.hpp>
 #include <incontext/regression/softmax_error_isotropic.hpp>
 #include <incontext/regression/softmax_optimum.hpp>
@@ -89,6 +90,10 @@ std::optional<double> bayes_risk(const Situation& at) {
   const std::int64_t l = at.context_length + 1;  // centering costs one example, and the posterior mean does not center
   if (at.isotropic) return regression::centered_ridge_risk_isotropic_limit(at.isotropic->task, l);
   return regression::centered_ridge_risk_equivalent(at.task, l).risk;
+}
+
+Heads best_heads(const Situation& at, std::int64_t count) {
+  return regression::best_softmax_heads<double>(at.attention.key_query, at.task, at.context_length, count);
 }
 
 Optimum optimal_temperature(const Situation& at) {

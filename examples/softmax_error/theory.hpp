@@ -4,6 +4,7 @@
 #include <incontext/numerics/quadrature.hpp>
 #include <incontext/regression/attention.hpp>
 #include <incontext/regression/linear_task.hpp>
+#include <incontext/regression/multihead_error.hpp>
 #include <incontext/regression/optimal_temperature.hpp>
 #include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/scoring/softmax.hpp>
@@ -59,6 +60,11 @@ double approximate_optimal_temperature(const Situation& at);
 
 /// The limit of the Bayes risk for large l and d, where the inputs are centered.
 std::optional<double> bayes_risk(const Situation& at);
+
+using Heads = regression::HeadsOptimum<double>;
+
+/// The scales and values of so many softmax heads with which the layer errs least.
+Heads best_heads(const Situation& at, std::int64_t count);
 
 Optimum optimal_temperature(const Situation& at);
 Optimum optimal_scale(const Situation& at);

@@ -11,7 +11,8 @@
 The modules are the rooms of the C++ library: regression, laws, scoring, apply, classification, baselines, training,
 simulate, statistics and calibration. incontext.baselines.curves(...) gives the reference curves of a figure, exactly;
 incontext.calibrate(scores) says what the attention heads of a model do; incontext.compare(theory, simulation) shows
-where the two agree; incontext.ledger() has the claims of the five papers with their verdicts.
+where the two agree; incontext.predictors(...) has the errors of every predictor side by side; incontext.ledger() has
+the claims of the five papers with their verdicts.
 Names, defaults and errors are those of C++: ValueError for std::invalid_argument and std::domain_error, with the same
 message.
 """
@@ -32,10 +33,11 @@ from . import statistics, training  # noqa: E402
 from ._signatures import describe_functions, own_names  # noqa: E402
 from ._compare import compare  # noqa: E402
 from ._ledger import ledger  # noqa: E402
+from ._predictors import predictors  # noqa: E402
 from .calibration import calibrate  # noqa: E402
 
 __all__ = ["apply", "baselines", "calibrate", "calibration", "classification", "compare", "laws", "ledger",
-           "regression", "scoring", "simulate", "statistics", "training"]
+           "predictors", "regression", "scoring", "simulate", "statistics", "training"]
 
 
 def __getattr__(name: str) -> Any:

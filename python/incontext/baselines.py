@@ -35,8 +35,8 @@ class Curves:
 
     no_context: the answer 0. least_squares: of least norm where the examples are fewer than the dimensions, infinite
     where the two differ by at most one. averaging: the mean of label times input. neighbors_K: the mean label of the K
-    nearest examples. delta_rule and other mixers: with the best rate and gate at each length. layers_L and looped_L: L layers of linear attention with the best step sizes,
-    or one applied L times. pool_K and pool_K_seen: a layer pretrained without end on K tasks, on new tasks and on those
+    nearest examples. delta_rule and other mixers: with the best rate and gate at each length. layers_L and looped_L: L
+    layers of linear attention with the best step sizes, or one applied L times. pool_K and pool_K_seen: a layer pretrained without end on K tasks, on new tasks and on those
     K, a mean over drawn pools with a standard_error(name). sgd_T: a layer after T tasks of one-pass SGD, at the constant
     learning rate that is best for T. bayes: the floor. bayes_limit: its limit for large sizes, to be shown beside it.
     """

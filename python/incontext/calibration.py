@@ -47,8 +47,9 @@ class HeadSummary(_HeadSummary):
 
 
 _NOT_THE_TASK = ("Rules and their β are tried on rows that are twice as long as those that they predict from: for longer "
-                 "rows than that, β is an extrapolation. Holding a quantity is not the task: whether the model becomes better by "
-                 "it, only the task's own accuracy in longer rows can say.")
+                 "rows than that, β is an extrapolation. Whether longer prompts have wider or narrower scores is not seen "
+                 "in these, and β does not follow it. Holding a quantity is not the task: whether the model becomes "
+                 "better by it, only the task's own accuracy in longer rows can say.")
 
 
 class TriedTemperature(_TriedTemperature):
@@ -74,7 +75,8 @@ class Advice(_Advice):
             return f"leave it alone: {self.reason}"
         betas = ", ".join(f"{beta:.4g} at {length}"
                           for length, beta in zip(self.lengths[1:], self.inverse_temperature[1:]))
-        return f"can hold the {str(self.held).replace('_', ' ')}: {self.reason}; β = {betas}; tried, {self.tried}"
+        return (f"can hold the {str(self.held).replace('_', ' ')}: {self.reason}; β = {betas}, if scores stay as they are "
+                f"in longer prompts, which was not seen; tried, {self.tried}")
 
     def __str__(self) -> str:
         return f"layer {self.layer}, head {self.head}: " + "; ".join(filter(None, [self._line(), self._rules()]))

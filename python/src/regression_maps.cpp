@@ -105,9 +105,13 @@ void bind_softmax_errors(Room& room) {
       },
       "key_query"_a, "task"_a, "context_length"_a, "count"_a, room.docs("best_softmax_heads"));
   using HeadsError = regression::HeadsError<D>;
-  m.def("_heads_error", [](const HeadsError& self, const DenseVector& values) { return self(values.value); });
-  m.def("_heads_best_values", [](const HeadsError& self) { return self.best_values(); });
-  m.def("_heads_least", [](const HeadsError& self) { return self.least(); });
+  m.def(
+      "_heads_error", [](const HeadsError& self, const DenseVector& values) { return self(values.value); }, "heads"_a,
+      "values"_a);
+  m.def(
+      "_heads_best_values", [](const HeadsError& self) { return self.best_values(); }, "heads"_a);
+  m.def(
+      "_heads_least", [](const HeadsError& self) { return self.least(); }, "heads"_a);
   m.def(
       "softmax_any_law_error",
       [](const Attention& attention, const DenseMatrix& rows, const DenseVector& task_mean,

@@ -88,6 +88,8 @@ def _():
     try_options("softmax-error --vary map", f"{small} --dimension 4",
                 ["--scales 0.7", "--exponents 2", "--dimensions 3", "--context-lengths 7", "--estimator literal"])
     try_options("softmax-error --context-length 5", "--trials 64", ["--temperatures 2.5"])
+    try_options("softmax-error --vary heads", "--trials 64 --dimension 3 --context-length 9 --heads 1",
+                ["--heads 2", "--input-scale 2", "--temperatures 2", "--estimator literal", "--exponents 2"])
 
 
 @case("incontext gradients: every option counts or is refused, in every mode")

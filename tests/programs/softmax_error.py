@@ -129,3 +129,13 @@ def _():
             ("--dimensions 3", "--dimensions: has no meaning with --vary temperature"),
             ("--key-query-scale -1", "--key-query-scale: is out of range (value = -1;")):
         refused(f"softmax-error {line}", part)
+
+
+@case("incontext softmax-error --vary heads: a second head halves what the best temperature alone leaves")
+def _():
+    found = scaled("--vary heads --dimension 8 --context-length 64 --heads 1,2")
+    assert found["verdict"]["agrees"] is True and found["verdict"]["comparisons"] == 3
+    alone, one, two = (line["theory"] for line in rows(found["tables"][0]))
+    assert near(alone, 0.4637, 1e-3) and near(one, 0.3972, 1e-3) and near(two, 0.2346, 1e-3)
+    refused("softmax-error --vary heads --mean-shift 1", "--vary: does not support --mean-shift")
+    refused("softmax-error --vary heads --heads 5", "--heads: is too large (value = 5")

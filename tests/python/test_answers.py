@@ -228,3 +228,9 @@ def test_the_best_temperature_of_softmax_is_one_call():
     assert math.isclose(own.error, other.error, rel_tol=1e-9)
     away = LAYER.replace(key_query=-LAYER.key_query)
     assert ic.regression.softmax_optimum(away, TASK, 8).place.name == "highest", "no temperature helps"
+    scaled = ic.regression.softmax_optimum(LAYER, TASK, 8, scale_values=True)
+    attention = ic.regression.Attention(LAYER.key_query, scaled.value_scale * LAYER.input_value,
+                                        scaled.value_scale * LAYER.label_value)
+    error = ic.regression.softmax_error(attention, TASK, 8, ic.scoring.Softmax(scaled.parameter))
+    assert float(error) == pytest.approx(scaled.error, rel=1e-9) and scaled.error < found.error
+    assert found.value_scale == 1

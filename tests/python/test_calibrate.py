@@ -498,6 +498,7 @@ def test_each_kind_of_head_gets_its_advice_and_it_holds_in_fresh_longer_rows():
     detail = report.head(0, 1, factors=(1, 2, 4))
     assert detail.advice == sink and len(detail.longer_rows) == 6
     assert "Advice: can hold the largest weight" in str(detail) and "not the task" in detail._repr_html_()
+    assert re.search(r"β = .* at \d+, if scores stay as they are in longer prompts, which was not seen;", str(detail))
     assert str(advice).count("\n") == 5 and "<table>" in advice._repr_html_()
 
 

@@ -244,6 +244,8 @@ EXCEPTIONS = {
     "laws::BoundedScores": "an expansion, of which ssmax_bounded_threshold has the terms",
     "laws::normsoftmax_gradient_sizes": "means over rows, against drawn layers: tests/laws/normsoftmax_gradient_sizes.cpp",
     "regression::Attention": "the places of the layer's matrices",
+    "regression::HeadsError": "a parabola in the heads' values, against layers that are run: tests/regression/multihead_error.cpp",
+    "regression::multihead_error": "means over pairs of rows, against layers that are run: tests/regression/multihead_error.cpp",
     "regression::LinearTask": "the law that data are drawn from",
     "scoring::JacobianNorms": "the expressions are those of jacobian_norms",
     "scoring::RowSummary": "the expressions are those of summary",

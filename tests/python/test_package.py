@@ -121,7 +121,7 @@ def test_docstrings_name_errors_as_python_does(room):
 
 
 # Python names fewer or other parameters here: a default in place of an overload, or one argument of several types
-OWN_PARAMETERS = {"sparse_neighborhood", "moment_ratio_from_scores", "two_level_weights", "predict"}
+OWN_PARAMETERS = {"sparse_neighborhood", "multihead_error", "moment_ratio_from_scores", "two_level_weights", "predict"}
 
 
 @pytest.mark.parametrize("room", ["calibration", "laws", "classification", "training", "regression"])

@@ -22,8 +22,8 @@ namespace incontext::baselines {
 ///
 /// \f[ \sigma^2 + \frac{d}{l}\,\bigl(\sigma^2 + (d + 1)\,\psi^2\bigr),\quad \hat w = \frac1l\sum_i y_i x_i \f]
 ///
-/// The inputs alone, without noise, cost (d + 1) psi^2: it is gradient descent of one step at the rate 1 of descent_risk,
-/// which is best for no finite context. Where the inputs have the variance c, the mean is divided by c, so that it is unbiased.
+/// It is one step of descent_risk at the rate 1, which is best for no finite context. Where the inputs have the variance
+/// c, the mean is divided by c, so that it is unbiased.
 ///
 ///     const double error = baselines::averaging_risk<double>(40, 20, {.noise_variance = 0, .task_variance = 0.05});
 ///

@@ -85,14 +85,15 @@ TaskVariances<T> standardized(const CurveSettings<T>& settings) {
 ///     const auto curves = baselines::reference_curves<double>(
 ///         {.dimension = 20, .noise_variance = 0.1, .task_variance = 0.05, .layers = {1, 2}}, {1, 2, 5, 10, 20, 40});
 ///
-/// Mixers have the rate and the gate that are best at each length. A pretrained layer's contexts are as long in pretraining as in the test, so that every length has a layer of its
+/// A pretrained layer's contexts are as long in pretraining as in the test, so that every length has a layer of its
 /// own. pool_K_seen may be below bayes, which does not know the K tasks.
 ///
 /// Source    the functions named.
 /// Shapes    (settings, k lengths) -> curves of k values each
 /// Units     label units squared, over the dimension if settings.per_dimension.
 /// Domain    as the functions named: lengths 0 to 1e6, 0 to 64 layers; neighbors, pretraining_tasks and sgd_tasks at
-///           least 1, task_variance > 0 for the last two; for neighbors d up to 1000. bayes_limit needs both variances > 0 and is left out without.
+///           least 1, task_variance > 0 for the last two; for neighbors d up to 1000. bayes_limit needs both variances
+///           > 0 and is left out without.
 /// Limits    length 0: every curve is no_context.
 /// Errors    std::invalid_argument for sizes, std::domain_error for variances and penalties, by the name of the field.
 /// Accuracy  pool_K: the standard errors. Others as the functions named, to their accuracy times the mean of the

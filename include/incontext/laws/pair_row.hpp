@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -32,8 +31,8 @@ struct PairRow {
 ///
 /// \f[ E \sum_j p_j q_j = n \iint ds\,dt\; \Phi^{n-1} E[F(s + \phi) F(t + \chi)],\quad
 ///     \Phi = E\, e^{-e^{s + \phi} - e^{t + \chi}},\quad F(y) = e^{y - e^y} \f]
-/// with phi = phi(x g) and chi = chi(y g) the logarithms of the weights before they are normalized. The other moment has
-/// g^2 beside them, and n (n - 1) pairs of scores. The averages over g are products of matrices.
+/// with phi = phi(x g) and chi = chi(y g), the logarithms of the weights before they are normalized. The other moment
+/// has g^2 beside them, and n (n - 1) pairs of scores. The averages over g are products of matrices.
 ///
 /// Source    derived: docs/theory/laws.md#pairs-of-rows.
 /// Units     x, y in units of the scores.
@@ -202,8 +201,8 @@ detail::PairKernels<T>::PairKernels(const std::vector<T>& exponents, const std::
   // e^-(v + depth) ends it doubly exponentially. Right of `end` nothing survives.
   const T none = end_of([&](const T& s) { return count * missing(s) < T(precision * T(0.01)); });
   const T few = end_of([&](const T& s) { return count * missing(s) < T(0.3); });
-  const T small = end_of([&](const T& s) { return T(0.9) * linear(s) < missing(s); });
-  const T center = (std::max)(none, (std::min)(few, small));
+  const T faint = end_of([&](const T& s) { return T(0.9) * linear(s) < missing(s); });
+  const T center = (std::max)(none, (std::min)(few, faint));
   const T all = (std::min)(T(T(1) - T(64) * precision), T(digits / (count - T(1))));
   const T end = end_of([&](const T& s) { return missing(s) < all; });
   // the trapezoidal rule errs by exp(-pi^2 / step) for a kernel t e^-t
