@@ -252,7 +252,7 @@ PICTURES = {"temperature": (temperature_data, temperature_picture), "needle": (n
 
 
 NOTEBOOKS = {"optimal_temperature": 7, "kernel_descent": 5, "scalable_softmax": 5, "scaled_signed_averaging": 9,
-             "normsoftmax": 5}  # the cell that draws the picture
+             "normsoftmax": 5, "predictors": 3}  # the cell that draws the picture
 
 
 def notebook_picture(name, cell):

@@ -253,6 +253,9 @@ std::vector<Table> heads_tables(Run& run, const std::string& title, const Situat
                           least ? Cell(*least) : Cell()};
     row.insert(row.end(), cells.begin() + 1, cells.end());
     table.add_row(std::move(row));
+    if (heads.place != numerics::SearchPlace::inside) {
+      table.notes.push_back(name + ": a scale is at an end of its search, beyond which the error may fall on.");
+    }
   };
   const Optimum best = optimal_temperature(at);
   const auto number = [](double value) { return regression::Vector<double>::Constant(1, value).eval(); };

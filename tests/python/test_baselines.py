@@ -165,15 +165,16 @@ def test_what_is_out_of_range_is_refused_by_name(change, error, named):
 
 
 def test_predictors_are_the_curves_beside_softmax():
-    page = incontext.predictors(6, [3, 12], 0.2)
-    task = incontext.regression.LinearTask.isotropic(6, task_variance=1 / 6, noise_variance=0.2)
-    layer = incontext.regression.Attention(numpy.eye(6), numpy.zeros(6), 1.0)
+    page = ic.predictors(6, [3, 12], 0.2)
+    task = ic.regression.LinearTask.isotropic(6, task_variance=1 / 6, noise_variance=0.2)
+    layer = ic.regression.Attention(numpy.eye(6), numpy.zeros(6), 1.0)
     for k, length in enumerate((3, 12)):
-        best = incontext.regression.softmax_optimum(layer, task, length)
+        best = ic.regression.softmax_optimum(layer, task, length)
         assert page["softmax"][k] == pytest.approx(best.error, rel=1e-8)
     assert page["softmax_held"][0] == pytest.approx(page["softmax"][0]) == pytest.approx(page["ssmax_held"][0])
     assert (page["softmax_scaled"] < page["softmax"]).all() and (page["softmax_pair"] < page["softmax_scaled"]).all()
     assert (page["bayes"] <= page["delta_rule"]).all()
-    for wrong, name in (((6, [1, 4], 0.2), "context_length"), ((0, [4], 0.2), "dimension"), ((6, [4], -1.0), "noise_variance")):
+    for wrong, name in (((6, [1, 4], 0.2), "context_length"), ((0, [4], 0.2), "dimension"),
+                        ((6, [4], -1.0), "noise_variance")):
         with pytest.raises(ValueError, match=name):
-            incontext.predictors(*wrong)
+            ic.predictors(*wrong)

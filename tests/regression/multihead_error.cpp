@@ -203,7 +203,8 @@ TEST_CASE("the best single head is the best temperature with the best value, fou
   for (const auto& [d, l] : {std::pair{1, 2}, {3, 30}, {60, 120}}) {
     const auto task = isotropic(d);
     const auto at = [&, d = d, l = l](double temperature) {
-      return optimal_value_scale(Attention<double>{unit(d), Vector<double>::Zero(d), 1.0}, task, l, Softmax{temperature})
+      return optimal_value_scale(Attention<double>{unit(d), Vector<double>::Zero(d), 1.0}, task, l,
+                                 Softmax{temperature})
           .error;
     };
     const auto least = minimize_softmax_error<double>(at, {1e-3, 1.0, 1e4});
@@ -219,8 +220,8 @@ TEST_CASE("heads that hardly read, and values of any size, keep their digits") {
     CHECK(relative(layer(4, 12, {scale}).least(), 1.1) < 1e-9);
   }
   const auto scaled = [](double value) {
-    const auto best = optimal_value_scale(Attention<double>{unit(4), Vector<double>::Zero(4), value}, isotropic(4), 12,
-                                          Softmax{2.0});
+    const auto best =
+        optimal_value_scale(Attention<double>{unit(4), Vector<double>::Zero(4), value}, isotropic(4), 12, Softmax{2.0});
     return std::pair{value * best.scale, best.error};
   };
   for (const double value : {1e-9, 1e9}) {

@@ -191,7 +191,7 @@ template <Real T>
 struct HeadsOptimum {
   Vector<T> key_query_scales, values;
   T error;
-  numerics::SearchPlace place;  ///< of the scales: at an end where one of them is
+  numerics::SearchPlace place = numerics::SearchPlace::inside;  ///< at an end where one of the scales is
 };
 
 /// The softmax heads whose layer errs least: values in closed form for each choice of scales, scales by search.
