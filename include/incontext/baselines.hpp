@@ -8,6 +8,7 @@
 #include "incontext/baselines/diagonal_sgd.hpp"
 #include "incontext/baselines/flow_course.hpp"
 #include "incontext/baselines/mixer.hpp"
+#include "incontext/baselines/mixer_momentum.hpp"
 #include "incontext/baselines/neighbor_averages.hpp"
 #include "incontext/baselines/pool_averages.hpp"
 #include "incontext/baselines/pool_posterior.hpp"

@@ -9,6 +9,7 @@
 #include "incontext/baselines/correlated_context.hpp"
 #include "incontext/baselines/diagonal_sgd.hpp"
 #include "incontext/baselines/flow_course.hpp"
+#include "incontext/baselines/mixer_momentum.hpp"
 #include "incontext/baselines/neighbor_averages.hpp"
 #include "incontext/baselines/pool_posterior.hpp"
 #include "incontext/baselines/ridge_risk.hpp"
@@ -173,6 +174,12 @@ void bind_mixers(Room& room) {
       });
   refuse_other_arguments(mixers);
   describe(mixers);
+  m.def(
+      "momentum_risks",
+      [](const Mixers& s, D rate, D momentum, const Counts& lengths) {
+        return baselines::momentum_risks<D>(s, rate, momentum, lengths);
+      },
+      "mixers"_a, "rate"_a, "momentum"_a, "lengths"_a, room.docs("momentum_risks"));
 }
 
 }  // namespace
