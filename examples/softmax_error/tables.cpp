@@ -144,6 +144,10 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
   return named;
 }
 
+constexpr const char* bayes_note =
+    "bayes: the error of the posterior mean, its limit for large l and d at this d / l, for centered inputs; not "
+    "judged.";
+
 /// The lowest temperature at which the remainder falls like 1/l^2 depends neither on l nor on d.
 void add_notes(Table& table, const Situation& at) {
   const std::string rejections = rejections_note(table, "Approximate softmax taken for softmax");
@@ -157,9 +161,7 @@ void add_notes(Table& table, const Situation& at) {
         "No second order in 1/l is shown: it is derived only for centered inputs, values that are labels alone, and a "
         "query that is not among the keys.");
   }
-  table.notes.push_back(
-      "bayes: the error of the posterior mean, its limit for large l and d at this d / l, for centered inputs; not "
-      "judged.");
+  table.notes.push_back(bayes_note);
   if (!rejections.empty()) table.audit_notes.push_back(rejections);
   table.draw_notes.push_back("Rows of one kind of attention and one law share their draws, so their z are correlated.");
 }
@@ -264,6 +266,7 @@ std::vector<Table> heads_tables(Run& run, const std::string& title, const Situat
   table.notes.push_back(
       "Scales multiply the layer's scores, values its labels; both are searched for, the first row's value is the "
       "layer's own.");
+  table.notes.push_back(bayes_note);
   return {std::move(table)};
 }
 
