@@ -7,6 +7,7 @@
 #include "incontext/calibration/batch_means.hpp"
 #include "incontext/calibration/centered_needle.hpp"
 #include "incontext/calibration/continued_row.hpp"
+#include "incontext/calibration/forecast.hpp"
 #include "incontext/calibration/head_calibration.hpp"
 #include "incontext/calibration/head_detail.hpp"
 #include "incontext/calibration/head_limits.hpp"

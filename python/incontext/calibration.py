@@ -22,7 +22,7 @@ from ._core.calibration import *  # noqa: F403
 from ._plot import pyplot
 from ._record import Record, cell, table_text
 from ._records.calibration import *  # noqa: F403
-from ._records.calibration import Held, HeadLimits, JudgedQuantity, LengthSummary, LongerRowRule, PhaseCount, ShiftedTemperature
+from ._records.calibration import HeadForecast, Held, HeadLimits, JudgedQuantity, LengthSummary, LongerRowRule, PhaseCount, ShiftedTemperature
 from ._records.calibration import TemperatureRule, TriedPlan, _Advice, _HeadSummary, _TriedTemperature
 from .statistics import Agreement, Verdict
 
@@ -48,8 +48,9 @@ class HeadSummary(_HeadSummary):
 
 _NOT_THE_TASK = ("Rules and their β are tried on rows that are twice as long as those that they predict from: for longer "
                  "rows than that, β is an extrapolation. Whether longer prompts have wider or narrower scores is not seen "
-                 "in these, and β does not follow it. Holding a quantity is not the task: whether the model becomes "
-                 "better by it, only the task's own accuracy in longer rows can say.")
+                 "in these, and β does not follow it: report.forecast(length) does, from prompts of several lengths. "
+                 "Holding a quantity is not the task: whether the model becomes better by it, only the task's own "
+                 "accuracy in longer rows can say.")
 
 
 class TriedTemperature(_TriedTemperature):
@@ -94,6 +95,37 @@ class Advices(list[Advice]):
         return _Table(_NOT_THE_TASK, ["layer", "head", "hold", *(f"β at {length}" for length in lengths),
                                       "β tried, off by %", "best rule", "off by %", "next rule", "off by %",
                                       "because"], rows)
+
+    def __str__(self) -> str:
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+class Forecasts(list[HeadForecast]):
+    """What every head does in longer prompts; `print` shows it in a table."""
+
+    def covered(self, quantity: str) -> float:
+        """The share of heads whose measured quantity is in its interval: `covered("entropy")`; NaN where none was measured."""
+        found = [getattr(one, quantity) for one in self]
+        return math.nan if math.isnan(found[0].measured) else sum(one.covered for one in found) / len(found)
+
+    def _table(self) -> _Table:
+        names = ("entropy", "keys_for_95", "inverse_temperature")
+        measured = [name for name in names if not math.isnan(self.covered(name))]
+        rows = []
+        for one in self:
+            found = [(name, getattr(one, name)) for name in names]
+            rows.append((one.layer, one.head, *(value for name, it in found for value in
+                                                (it.value, f"{it.low:.3g} to {it.high:.3g}",
+                                                 *([it.measured] if name in measured else [])))))
+        headings = [heading for name in names for heading in
+                    (name.replace("_", " "), "from to", *(["measured"] if name in measured else []))]
+        counted = ", ".join(f"{name.replace('_', ' ')} {self.covered(name):.0%}" for name in measured)
+        return _Table(f"rows of {self[0].row_length:.4g} keys, from rows of {self[0].shorter:.4g} and {self[0].longer:.4g}; "
+                      f"the inverse temperature holds the entropy of {self[0].longer:.4g} keys",
+                      ["layer", "head", *headings], rows, [f"Measured in its interval: {counted} of heads."] if counted else [])
 
     def __str__(self) -> str:
         return self._table().text()
@@ -382,6 +414,21 @@ class Calibration:
         for `head`. A `gap` is given only for heads that must find a needle of that gap."""
         return Advices(self._core.advice(one.layer, one.head, gap, trained_length or 0, list(factors))
                        for one in self.heads)
+
+    def forecast(self, row_length: int, *, up_to: int = 0) -> Forecasts:
+        """What every head does in rows of `row_length` keys, from how it changes with the length of these prompts: its
+        entropy, how many keys have 95% of its weight, and the inverse temperature that holds the entropy of now, each
+        with an interval. Needs rows of two octaves of lengths, such as prompts of 32 and 64 tokens; `up_to` is the
+        longest that may be used. Rows of `row_length` keys, if there are any, judge the forecast.
+
+        >>> import numpy
+        >>> rng = numpy.random.default_rng(1)
+        >>> prompts = [rng.normal(0, 1.5, (1, 2, n, n)) for n in (32, 64, 512) for _ in range(8)]
+        >>> forecast = calibrate(prompts=prompts).forecast(512)
+        >>> forecast.covered("entropy"), round(forecast[0].entropy.measured, 1)
+        (1.0, 5.2)
+        """
+        return Forecasts(self._core.forecast(row_length, up_to))
 
     def shifted(self, scores: Any, layer: int | None = None, head: int | None = None) -> ShiftedTemperature:
         """The moment-ratio temperatures of a head on these scores and on `scores`, those under a shift, and their quotient."""

@@ -133,6 +133,10 @@ class Calibration {
     return measured([&] { return calibration::advice_of(scores_, at(layer, head), options_, wanted); });
   }
 
+  std::vector<calibration::HeadForecast> forecast(I row_length, I up_to) const {
+    return measured([&] { return calibration::forecast_heads(scores_, options_, row_length, up_to); });
+  }
+
   calibration::ShiftedTemperature shifted(const nb::object& other, I layer, I head) const {
     const Scores shifted(other);
     if (scores_.size() > 1) {
@@ -194,6 +198,7 @@ void bind_heads(nb::module_& m) {
             return self.advice(layer, head, {gap, trained_length, factors});
           },
           "layer"_a, "head"_a, "gap"_a.none(), "trained_length"_a, "factors"_a)
+      .def("forecast", &Calibration::forecast, "row_length"_a, "up_to"_a)
       .def("shifted", &Calibration::shifted, "scores"_a, "layer"_a, "head"_a);
 }
 

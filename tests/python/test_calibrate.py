@@ -413,6 +413,32 @@ def test_prompts_of_any_lengths():
         report.shifted(prompts[0], 0, 0)
 
 
+def test_a_forecast_is_made_from_shorter_prompts_and_judged_by_longer_ones():
+    random = numpy.random.default_rng(4)
+    widths = numpy.array([0.8, 1.6, 2.4])[:, None, None]
+
+    def prompt(length, wider=0.0):  # a layer of heads whose scores become wider by a part of them per doubling
+        return (widths * (1 + wider * numpy.log2(length / 64)) * random.normal(size=(3, length, length)))[None]
+
+    short = [prompt(length, 0.05) for length in (32, 64) for _ in range(8)]
+    report = ic.calibrate(prompts=short + [prompt(512, 0.05) for _ in range(4)])
+    forecast = report.forecast(512)
+    assert [(one.layer, one.head, round(one.row_length)) for one in forecast] == [(0, 0, 512), (0, 1, 512), (0, 2, 512)]
+    for quantity in ("entropy", "keys_for_95", "inverse_temperature"):
+        assert forecast.covered(quantity) == 1
+    assert "entropy 100%" in str(forecast) and "measured" in forecast._repr_html_()
+    assert forecast[0].entropy.measured == pytest.approx(report.head(0, 0).lengths[-1].entropy, abs=0.02)  # of 64 rows
+    blind = ic.calibrate(prompts=short).forecast(512)
+    assert numpy.isnan(blind.covered("entropy")) and "measured" not in str(blind)
+    assert blind[1].entropy.high == pytest.approx(forecast[1].entropy.high, rel=1e-12)
+    wrong = ic.calibrate(prompts=short + [prompt(512, 0.6) for _ in range(4)]).forecast(512)
+    assert wrong.covered("entropy") < 1
+    with pytest.raises(ValueError, match=r"layer 0, head 0: .*up_to.*value = 1"):
+        report.forecast(512, up_to=32)
+    with pytest.raises(ValueError, match=r"row_length is too small \(value = 4"):
+        report.forecast(4)
+
+
 def test_a_report_pickles_and_copies(scores):
     import copy
     import pickle

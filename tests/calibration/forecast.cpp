@@ -1,0 +1,187 @@
+#include "incontext/calibration/forecast.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "calibration/heads.hpp"
+#include "support/catch.hpp"
+#include "support/refusal.hpp"
+
+using namespace incontext::calibration;
+using incontext::statistics::Estimate;
+using incontext::testing::arrays_of;
+using incontext::testing::Head;
+using incontext::testing::normal_head;
+using incontext::testing::refuses;
+
+namespace {
+
+Estimate estimated(double mean, double error) {
+  Estimate estimate;
+  estimate.mean = mean;
+  estimate.standard_error = error;
+  return estimate;
+}
+
+/// Prompts of several lengths, whose scores are normal and have the standard deviation x(length).
+template <class Width>
+std::vector<Head> prompts_of(const std::vector<std::int64_t>& lengths, std::int64_t each, const Width& width) {
+  std::vector<Head> prompts;
+  for (const std::int64_t length : lengths) {
+    for (std::int64_t p = 0; p < each; ++p) {
+      prompts.push_back(normal_head(length, length, width(length), static_cast<std::uint64_t>(1000 * length + p)));
+    }
+  }
+  return prompts;
+}
+
+template <class Width>
+HeadForecast forecast_of(const std::vector<std::int64_t>& lengths, const Width& width, std::int64_t up_to = 0) {
+  const std::vector<Head> prompts = prompts_of(lengths, 12, width);
+  return forecast_heads(arrays_of(prompts), {}, 512, up_to).front();
+}
+
+/// The mean entropy of the rows of all prompts, at an inverse temperature, by sums in long double.
+double literal_entropy(const std::vector<Head>& prompts, double inverse_temperature) {
+  long double entropy = 0;
+  std::int64_t rows = 0;
+  for (const Head& prompt : prompts) {
+    for (std::int64_t q = 0; q < prompt.queries; ++q, ++rows) {
+      const double* const row = prompt.scores.data() + q * prompt.keys;
+      long double sum = 0, weighted = 0;
+      for (std::int64_t k = 0; k < prompt.keys; ++k) {
+        const long double score = static_cast<long double>(inverse_temperature) * row[k], weight = std::exp(score);
+        sum += weight;
+        weighted += weight * score;
+      }
+      entropy += std::log(sum) - weighted / sum;
+    }
+  }
+  return static_cast<double>(entropy / rows);
+}
+
+/// The smallest number of keys that keep a part of the weight, on average over all rows, from sorted weights.
+std::int64_t literal_keys(const std::vector<Head>& prompts, double part) {
+  std::vector<double> kept(static_cast<std::size_t>(prompts.front().keys), 0);
+  for (const Head& prompt : prompts) {
+    for (std::int64_t q = 0; q < prompt.queries; ++q) {
+      std::vector<double> weights(prompt.scores.begin() + q * prompt.keys,
+                                  prompt.scores.begin() + (q + 1) * prompt.keys);
+      double sum = 0, above = 0;
+      for (double& weight : weights) sum += weight = std::exp(weight);
+      std::sort(weights.begin(), weights.end(), std::greater<>());
+      for (std::size_t k = 0; k < weights.size(); ++k) kept[k] += (above += weights[k] / sum);
+    }
+  }
+  const double rows = static_cast<double>(prompts.front().queries) * static_cast<double>(prompts.size());
+  return 1 + std::count_if(kept.begin(), kept.end(), [&](double one) { return one < part * rows; });
+}
+
+}  // namespace
+
+TEST_CASE("a drift goes on between not at all and as before", "[calibration]") {
+  const auto found = extrapolated_drift(estimated(1, 0), estimated(1.2, 0), 1, 3);
+  CHECK(found.value == Approx(1.5));
+  CHECK(found.low == Approx(1.2 - 3 * drift_margin));
+  CHECK(found.high == Approx(1.8 + 3 * drift_margin));
+  const auto falling = extrapolated_drift(estimated(1.2, 0), estimated(1, 0), 2, 2);
+  CHECK(falling.low == Approx(0.8 - 2 * drift_margin));
+  CHECK(falling.high == Approx(1 + 2 * drift_margin));
+  const auto here = extrapolated_drift(estimated(1, 0.3), estimated(1.2, 0.1), 1, 0);
+  CHECK(here.value == 1.2);
+  CHECK(here.high - here.low == Approx(0.4));
+  const auto uncertain = extrapolated_drift(estimated(1, 0.3), estimated(1, 0.4), 1, 2);
+  CHECK(uncertain.high == Approx(1 + 2 * drift_margin + 2 * std::hypot(0.4, 0.5)));
+  const Estimate one = estimated(1, 0);
+  CHECK(refuses([&] { extrapolated_drift(one, one, 0, 1); }, {"doublings_between", "value = 0"}));
+  CHECK(refuses([&] { extrapolated_drift(one, one, 1, -1); }, {"doublings_ahead", "value = -1"}));
+}
+
+TEST_CASE("what is measured at the longer length is what its rows have", "[calibration]") {
+  const auto width = [](std::int64_t length) { return 1.5 + 0.1 * std::log2(static_cast<double>(length)); };
+  std::vector<Head> prompts = prompts_of({16, 32}, 6, width);
+  const std::vector<Head> longer = prompts_of({32}, 6, width), ahead = prompts_of({64}, 6, width);
+  prompts.insert(prompts.end(), ahead.begin(), ahead.end());
+  const HeadForecast head = forecast_heads(arrays_of(prompts), {}, 64).front();
+  CHECK(head.row_length == Approx(64));
+  CHECK(head.longer == Approx(32));
+  CHECK(head.shorter == Approx(16));
+  CHECK(head.entropy.measured == Approx(literal_entropy(ahead, 1)).epsilon(1e-12));
+  const double held = literal_entropy(ahead, head.inverse_temperature.measured);
+  CHECK(held == Approx(literal_entropy(longer, 1)).margin(0.005));  // between measured inverse temperatures: a chord
+  CHECK(std::abs(head.inverse_temperature.measured - 1) > 0.1);
+  CHECK(std::ceil(head.keys_for_95.measured) == Approx(static_cast<double>(literal_keys(ahead, 0.95))).margin(1));
+}
+
+TEST_CASE("normal rows, also wider ones in longer prompts, are covered", "[calibration]") {
+  for (const double x : {0.5, 1.5, 2.5, 4.0}) {
+    for (const double per_doubling : {0.0, 0.05}) {
+      const auto width = [&](std::int64_t length) {
+        return x * (1 + per_doubling * std::log2(static_cast<double>(length) / 64));
+      };
+      const HeadForecast head = forecast_of({32, 64, 512}, width);
+      CAPTURE(x, per_doubling, head.entropy.value, head.entropy.measured, head.keys_for_95.value,
+              head.keys_for_95.measured, head.inverse_temperature.value, head.inverse_temperature.measured);
+      CHECK(head.entropy.covered);
+      CHECK(head.keys_for_95.covered);
+      CHECK(head.inverse_temperature.covered);
+    }
+  }
+}
+
+TEST_CASE("from the longest prompts alone, or from a drift that grows, the forecast would miss", "[calibration]") {
+  const auto width = [](std::int64_t length) { return 1.5 * (1 + 0.1 * std::log2(static_cast<double>(length) / 64)); };
+  const HeadForecast head = forecast_of({32, 64, 512}, width);
+  const double unchanged = std::log(512) - (std::log(64) - literal_entropy(prompts_of({64}, 12, width), 1));
+  CHECK(head.entropy.measured < unchanged - 3 * drift_margin - 0.1);
+  const auto grows = [](std::int64_t length) {
+    return 1 + std::max(0.0, std::log2(static_cast<double>(length) / 64));  // 1 up to 64, and 4 at 512
+  };
+  CHECK_FALSE(forecast_of({32, 64, 512}, grows).entropy.covered);
+  const auto widens = [](std::int64_t length) { return 2.5 * (1 + 0.1 * std::log2(static_cast<double>(length) / 64)); };
+  CHECK_FALSE(forecast_of({32, 64, 512}, widens).keys_for_95.covered);  // the loss grows as the square of the width
+}
+
+TEST_CASE("a forecast is made from the rows that up_to allows, and without any that it is about", "[calibration]") {
+  const auto width = [](std::int64_t) { return 1.0; };
+  CHECK(forecast_of({16, 32, 64, 512}, width).longer == Approx(64));
+  CHECK(forecast_of({16, 32, 64, 512}, width, 32).longer == Approx(32));
+  const HeadForecast blind = forecast_of({16, 32}, width);
+  CHECK(blind.row_length == Approx(512));
+  CHECK(std::isnan(blind.entropy.measured));
+  CHECK_FALSE(blind.entropy.covered);
+  const HeadForecast told = forecast_of({16, 32, 512}, width);
+  CHECK(told.entropy.value == Approx(blind.entropy.value).epsilon(1e-12));
+  CHECK(told.keys_for_95.high == Approx(blind.keys_for_95.high).epsilon(1e-12));
+  CHECK(refuses([&] { forecast_of({64, 512}, width); }, {"layer 0, head 0", "up_to", "value = 1"}));
+  CHECK(refuses<std::invalid_argument>([&] { forecast_of({16, 32}, width, -1); }, {"up_to is too small (value = -1"}));
+  const std::vector<Head> prompts = prompts_of({64}, 1, width);
+  CHECK(refuses<std::invalid_argument>([&] { forecast_heads(arrays_of(prompts), {}, 7); },
+                                       {"row_length is too small (value = 7"}));
+}
+
+TEST_CASE("a causal head has rows of all lengths in one prompt; threads change no digit", "[calibration]") {
+  const Head head = normal_head(128, 128, 1.5, 5);
+  MeasurementOptions options{.causal = true, .threads = 1};
+  const auto one = forecast_heads(arrays_of({head}), options, 1024).front();
+  CHECK(one.longer > 64);
+  CHECK(one.longer < 128);
+  CHECK(one.longer / one.shorter == Approx(2).epsilon(0.03));
+  const Head long_head = normal_head(64, 1024, 1.5, 6);
+  CHECK(literal_entropy({long_head}, 1) == Approx(one.entropy.value).margin(one.entropy.high - one.entropy.value));
+  options.threads = 4;
+  const auto other = forecast_heads(arrays_of({head}), options, 1024).front();
+  CHECK(one.entropy.value == other.entropy.value);
+  CHECK(one.inverse_temperature.low == other.inverse_temperature.low);
+}
+
+TEST_CASE("equal scores have equal weights at every length and temperature", "[calibration]") {
+  const auto flat = forecast_of({32, 64, 512}, [](std::int64_t) { return 1e-12; });
+  CHECK(flat.entropy.value == Approx(std::log(512)));
+  CHECK(flat.keys_for_95.measured == Approx(0.95 * 512));
+  CHECK(std::isinf(flat.inverse_temperature.measured));
+}
