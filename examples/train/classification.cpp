@@ -32,11 +32,8 @@ std::vector<Table> classification_tables(ClassificationParts& parts) {
   if (figure == ClassificationFigure::transience) return transience_tables(parts);
   std::vector<Table> tables;
   for (const ContextRun& run : runs_of(parts.options)) {
-    if (figure == ClassificationFigure::ends) {
-      tables.push_back(ends_table(parts, run));
-    } else {
-      for (Table& table : curve_tables(parts, run)) tables.push_back(std::move(table));
-    }
+    const bool ends = figure == ClassificationFigure::ends;
+    for (Table& table : ends ? ends_tables(parts, run) : curve_tables(parts, run)) tables.push_back(std::move(table));
   }
   return tables;
 }

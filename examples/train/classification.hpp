@@ -19,7 +19,7 @@ std::vector<Table> classification_tables(ClassificationParts& parts);
 void write_more(const ClassificationParts& parts);
 
 /// Where every seed's training ends, beside the best rule on the same contexts.
-Table ends_table(ClassificationParts& parts, const ContextRun& usual);
+std::vector<Table> ends_tables(ClassificationParts& parts, const ContextRun& usual);
 
 /// The way of one run: the measures of Figures 4 and 5 after ever more steps, and its end.
 std::vector<Table> curve_tables(ClassificationParts& parts, ContextRun run);

@@ -8,6 +8,7 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "examples/support/judgment.hpp"
@@ -22,6 +23,13 @@ using statistics::Estimate;
 
 double keys_of(const ContextRun& run) {
   return static_cast<double>(run.task.context_length + (run.query == QueryToken::included ? 1 : 0));
+}
+
+double covariance(const std::vector<double>& a, const std::vector<double>& b) {
+  const double mean_a = estimate_of(a).mean, mean_b = estimate_of(b).mean;
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - mean_a) * (b[i] - mean_b);
+  return sum / static_cast<double>(a.size());
 }
 
 Prediction<double> prediction_of(const Classifier& rule, const Context<double>& context) {
@@ -134,8 +142,30 @@ Comparison compare(ClassificationParts& parts, const ContextRun& run, const Cont
     sensitivity.push_back(between.sensitivity_distance);
     if (std::isfinite(between.cosine)) cosine.push_back(between.cosine);
   }
-  return {estimate_of(trained), estimate_of(ruled),  estimate_of(gap),
-          estimate_of(apart),   estimate_of(cosine), estimate_of(sensitivity)};
+  const double common = covariance(trained, ruled), ruled_variance = covariance(ruled, ruled);
+  return {.trained = estimate_of(trained),
+          .rule = estimate_of(ruled),
+          .gap = estimate_of(gap),
+          .prediction_difference = estimate_of(apart),
+          .cosine = estimate_of(cosine),
+          .sensitivity_difference = estimate_of(sensitivity),
+          .correlation = common / std::sqrt(covariance(trained, trained) * ruled_variance),
+          .slope = common / ruled_variance};
+}
+
+std::vector<std::vector<double>> prediction_distances(ClassificationParts& parts, const ContextRun& run,
+                                                      const ContextHead& head, const std::vector<Classifier>& rules) {
+  std::vector<std::vector<double>> distances(rules.size());
+  for (std::int64_t i = 0; 8 * i < parts.options.simulation.trials && !parts.simulator.stopped(); ++i) {
+    const auto drawn = parts.simulator.held_out(run.task, static_cast<std::uint64_t>(i));
+    const auto context = context_of(drawn, run.task);
+    const auto own = prediction_of(run, head, context, drawn.query_label);
+    for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+      distances[rule].push_back(
+          classification::alignment(own, prediction_of(rules[rule], context)).prediction_distance);
+    }
+  }
+  return distances;
 }
 
 Estimate rule_gap(ClassificationParts& parts, const SphereTask& task, const Classifier& one, const Classifier& other) {

@@ -62,11 +62,16 @@ std::optional<ClassificationOptimum> best_rule(ClassificationParts& parts, const
 /// A trained layer and a rule on the same held-out contexts.
 struct Comparison {
   statistics::Estimate trained, rule, gap, prediction_difference, cosine, sensitivity_difference;
+  double correlation, slope;  ///< of the layer's losses with the rule's, context by context
 
   /// The layer's loss with the error of its paired difference from the rule's.
   statistics::Estimate paired() const;
 };
 Comparison compare(ClassificationParts& parts, const ContextRun& run, const ContextHead& head, const Classifier& rule);
+
+/// The distances of a layer's predictions from those of several rules, by rule, on an eighth of the held-out contexts.
+std::vector<std::vector<double>> prediction_distances(ClassificationParts& parts, const ContextRun& run,
+                                                      const ContextHead& head, const std::vector<Classifier>& rules);
 
 /// The loss of one rule less another's, on the same held-out contexts.
 statistics::Estimate rule_gap(ClassificationParts& parts, const SphereTask& task, const Classifier& one,
