@@ -175,6 +175,12 @@ inline double mean_log_length(const LengthGroups& groups) {
   return mean;
 }
 
+/// A length from its logarithm; a whole one without the rounding.
+inline double length_of(double log_length) {
+  const double length = std::exp(log_length), whole = std::round(length);
+  return std::abs(length - whole) < 1e-9 * whole ? whole : length;
+}
+
 template <class Value>
 statistics::Estimate estimate_of(const LengthGroups& groups, const Value& value) {
   std::vector<double> values(groups.size());
@@ -278,7 +284,7 @@ inline HeadForecast forecast_head(std::span<const ScoreArray> prompts, const Mea
   const auto share = [](const LengthGroup& group) { return group.log_share(); };
   const ForecastQuantity log_share = extrapolated(share);
   HeadForecast result{
-      .row_length = std::exp(log_length), .shorter = std::exp(log_shorter), .longer = std::exp(log_longer)};
+      .row_length = length_of(log_length), .shorter = length_of(log_shorter), .longer = length_of(log_longer)};
   const auto entropy_of = [&](double lost) { return (std::clamp)(log_length - lost, 0.0, log_length); };
   const auto keys_of = [&](double lost) { return std::exp((std::clamp)(log_length - lost, 0.0, log_length)); };
   const double held =
