@@ -426,7 +426,7 @@ class Calibration:
         >>> prompts = [rng.normal(0, 1.5, (1, 2, n, n)) for n in (32, 64, 512) for _ in range(8)]
         >>> forecast = calibrate(prompts=prompts).forecast(512)
         >>> forecast.covered("entropy"), round(forecast[0].entropy.measured, 1)
-        (1.0, 5.2)
+        (1.0, 5.1)
         """
         return Forecasts(self._core.forecast(row_length, up_to))
 
