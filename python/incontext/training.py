@@ -228,6 +228,8 @@ class ContextTraining(BatchTraining):
 class RegressionTraining(BatchTraining):
     """A layer that is trained to do linear regression in context; `fixed` has the parts that are not trained.
 
+    The predictions of its `heads` are added; there is one where not all of the layer is trained.
+
     >>> from incontext import regression, scoring
     >>> task = regression.LinearTask.isotropic(dimension=3, noise_variance=0.1)
     >>> training = RegressionTraining(task, 10, scoring.ApproximateSoftmax(), batch=64)
@@ -241,20 +243,24 @@ class RegressionTraining(BatchTraining):
 
     def __init__(self, task: LinearTask, context_length: int, map: Map, *,
                  parameters: RegressionParameters | str = RegressionParameters.layer, fixed: Attention | None = None,
-                 initial_deviation: float = 0.5, batch: int = 512, seed: int = 1,
+                 heads: int = 1, initial_deviation: float = 0.5, batch: int = 512, seed: int = 1,
                  device: Device | str = Device.automatic, threads: int = 0) -> None:
         self._settings = dict(task=task, context_length=context_length, map=map, parameters=parameters, fixed=fixed,
-                              initial_deviation=initial_deviation, batch=batch, seed=seed, device=device,
+                              heads=heads, initial_deviation=initial_deviation, batch=batch, seed=seed, device=device,
                               threads=threads)
         self._core = _core.training._regression_training(**self._settings)
 
-    def layer(self, parameters: Any) -> RegressionLayer:
-        """The layer that the parameters stand for, and its inverse temperature."""
-        found: RegressionLayer = self._core.layer(parameters)
-        return found
+    def layer(self, parameters: Any, head: int = 0) -> RegressionLayer:
+        """The layer that the parameters stand for, and its inverse temperature: one of its heads."""
+        heads: list[RegressionLayer] = self._core.layer(parameters)
+        if not 0 <= head < len(heads):
+            raise ValueError(f"incontext::training::RegressionTraining::layer: head is no head of the layer (value = {head}; "
+                             f"needs 0 to {len(heads) - 1})")
+        return heads[head]
 
     def evaluate(self, parameters: Any, contexts: int) -> list[Estimate]:
-        """The loss on held-out contexts and all entries of its gradient: by M by rows, v_x, v_y, inverse temperature."""
+        """The loss on held-out contexts and all entries of its gradient: by each head's M by rows, v_x and v_y, and by the
+        inverse temperature."""
         found: list[Estimate] = self._core.evaluate(parameters, contexts)
         return found
 

@@ -31,7 +31,12 @@ Sampled sampled_regression(const training::RegressionSetting& setting, const map
   return {.initial = training.initial(deviation),
           .gradient = training.gradient(),
           .evaluate = [training](Parameters at, I contexts) { return training.evaluate(at, contexts); },
-          .layer = [training](Parameters at) { return nb::cast(training.layer(at)); }};
+          .layer =
+              [training](Parameters at) {
+                nb::list heads;
+                for (int head = 0; head < training.heads(); ++head) heads.append(training.layer(at, head));
+                return nb::object(heads);
+              }};
 }
 
 }  // namespace
@@ -42,15 +47,15 @@ void bind_sampled_regression(Room& room) {
   m.def(
       "_regression_training",
       [](const regression::LinearTask<D>& task, I context_length, nb::handle map,
-         training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed,
+         training::RegressionParameters parameters, const std::optional<regression::Attention<D>>& fixed, int heads,
          D initial_deviation, I batch, std::uint64_t seed, const nb::object& device, int threads) {
         const training::RegressionSetting setting{task, context_length, parameters,
-                                                  fixed.value_or(regression::Attention<D>{})};
+                                                  fixed.value_or(regression::Attention<D>{}), heads};
         const training::ContextBatches batches{batch, seed, device_of(device), threads};
         return sampled_regression(setting, any_map<float>(map), batches, initial_deviation);
       },
-      "task"_a, "context_length"_a, "map"_a, "parameters"_a, "fixed"_a.none(), "initial_deviation"_a, "batch"_a,
-      "seed"_a, "device"_a, "threads"_a, "What incontext.training.RegressionTraining is made of.");
+      "task"_a, "context_length"_a, "map"_a, "parameters"_a, "fixed"_a.none(), "heads"_a, "initial_deviation"_a,
+      "batch"_a, "seed"_a, "device"_a, "threads"_a, "What incontext.training.RegressionTraining is made of.");
   m.def(
       "layer_parameters",
       [](const regression::Attention<D>& attention) { return array(training::layer_parameters(attention)); },

@@ -97,6 +97,23 @@ def test_trained_regression_has_the_exact_error():
     assert (training.layer_parameters(layer.attention) == trainer.parameters).all()
 
 
+def test_two_heads_of_regression_become_opposed():
+    task = ic.regression.LinearTask.isotropic(dimension=2, noise_variance=0.1)
+    sampled = training.RegressionTraining(task, 12, ic.scoring.Softmax(), heads=2, batch=128, seed=2)
+    trainer = sampled.trainer(adam(400, 0.05))
+    trainer.run(400)
+    values = [sampled.layer(trainer.parameters, head).attention.label_value for head in range(2)]
+    assert values[0] * values[1] < 0 and len(sampled.evaluate(trainer.parameters, 64)) == 16
+    loss = sampled.evaluate(trainer.parameters, 1 << 14)[0]
+    keys = numpy.eye(2)
+    one, two = (ic.regression.best_softmax_heads(keys, task, 12, heads).error for heads in (1, 2))
+    assert abs(loss.mean / two - 1) < 0.1 < abs(loss.mean / one - 1)
+    with pytest.raises(ValueError, match="head is no head"):
+        sampled.layer(trainer.parameters, 2)
+    with pytest.raises(ValueError, match="heads is too large"):
+        training.RegressionTraining(task, 12, ic.scoring.Softmax(), heads=2, parameters="temperature")
+
+
 def test_a_needle_finds_its_inverse_temperature():
     sampled = training.NeedleTraining([256], training.NeedleRule.constant, law=ic.simulate.ScoreLaw.normal,
                                       needle_mean=3.0, needle_stddev=1.0, batch=512)

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "incontext/regression/error_gradient.hpp"
@@ -15,6 +18,7 @@
 #include "incontext/scoring/normsoftmax.hpp"
 #include "incontext/scoring/softmax.hpp"
 #include "incontext/scoring/ssa.hpp"
+#include "incontext/simulate/regression/multihead_error.hpp"
 #include "incontext/simulate/regression/regression_error.hpp"
 #include "regression/regression_cases.hpp"
 #include "sampled_training/erased_map.hpp"
@@ -108,6 +112,42 @@ TEST_CASE("a training context is the literal trial's: the losses are those of th
   }
 }
 
+TEST_CASE("a layer of heads predicts the sum of theirs, in any order, and one of value 0 is no head", "[training]") {
+  const Model model = random_model(3);
+  const auto& task = model.task;
+  const Softmax<double> softmax{1};
+  const auto layer = [&](std::initializer_list<std::pair<double, double>> heads) {
+    std::vector<double> numbers;
+    for (const auto& [scale, value] : heads) {
+      const auto own =
+          training::layer_parameters({scale * model.attention.key_query, numerics::Vector<double>::Zero(3), value});
+      numbers.insert(numbers.end(), own.begin(), own.end());
+    }
+    const RegressionSetting setting{task, 7, RegressionParameters::layer, {}, static_cast<int>(heads.size())};
+    return RegressionTraining(setting, ErasedMap(softmax), batches(100)).gradient()(numbers, 0);
+  };
+  const auto pair = layer({{0.8, 1.5}, {-0.5, -1.2}}), turned = layer({{-0.5, -1.2}, {0.8, 1.5}});
+  const numerics::Vector<double> scales{{0.8, -0.5}}, values{{1.5, -1.2}};
+  const auto literal =
+      simulate::multihead_error<double>(model.attention.key_query, task, 7, scales, values,
+                                        {.seed = 5, .trials = 100, .device = simulate::Device::serial});
+  CHECK(std::abs(pair.loss - literal.estimates.front().mean) <= 1e-11 * pair.loss);
+  CHECK(std::abs(layer({{0.8, 1.5}, {0.5, -1.2}}).loss - pair.loss) > 1e-3 * pair.loss);
+
+  const std::size_t size = pair.gradient.size() / 2;
+  std::vector<double> swapped(turned.gradient.begin() + static_cast<std::ptrdiff_t>(size), turned.gradient.end());
+  swapped.insert(swapped.end(), turned.gradient.begin(), turned.gradient.begin() + static_cast<std::ptrdiff_t>(size));
+  CHECK(std::abs(turned.loss - pair.loss) <= 1e-13 * pair.loss);
+  Worst worst;
+  for (std::size_t i = 0; i < 2 * size; ++i) worst.add(std::abs(swapped[i] - pair.gradient[i]), "parameter ", i);
+  CHECK(worst <= 1e-12);
+
+  const auto one = layer({{0.8, 1.5}}), beside_nothing = layer({{0.8, 1.5}, {-0.5, 0.0}});
+  CHECK(beside_nothing.loss == one.loss);
+  CHECK(std::equal(one.gradient.begin(), one.gradient.end(), beside_nothing.gradient.begin()));
+  CHECK(beside_nothing.gradient.back() != 0);  // v_y of the second head has a slope
+}
+
 TEST_CASE("gradients of regression are differences of the loss, for every map and a user's own", "[training]") {
   const Model model = random_model(3);
   const auto& attention = model.attention;
@@ -122,6 +162,10 @@ TEST_CASE("gradients of regression are differences of the loss, for every map an
     CHECK(gradient_error(setting, foreign::Asinh<double>(2)) <= 1e-7);
     CHECK(gradient_error(setting, Softmax<double>{0.7}, -1) > 1);  // the check can fail
   }
+  const RegressionSetting pair{task, 6, RegressionParameters::layer, {}, 2};
+  CHECK(gradient_error(pair, Softmax<double>{0.7}) <= 1e-7);
+  CHECK(gradient_error(pair, LinearAttention<double>{0.7}) <= 1e-7);
+  CHECK(gradient_error(pair, Softmax<double>{0.7}, -1) > 1);
   // no temperature changes the weights of NormSoftmax where it divides by the row's own deviation
   CHECK(gradient_error({task, 6}, scoring::NormSoftmax<double>{64}) <= 1e-7);
 }
@@ -200,9 +244,12 @@ TEST_CASE("training of regression refuses what it cannot train, by name", "[trai
   CHECK(names(refused({task, 1}), "context_length", "1"));
   CHECK(names(refused({task, 4, RegressionParameters::temperature}), "key_query", "0 x 0"));
   CHECK(names(refused({task, 4}, {.batch = 0}), "batch"));
+  CHECK(names(refused({task, 4, RegressionParameters::layer, {}, 0}), "heads", "0"));
+  CHECK(names(refused({task, 4, RegressionParameters::scores, model.attention, 2}), "heads is too large", "2"));
   const Softmax<double> softmax{1};
   const RegressionTraining training({task, 4}, ErasedMap(softmax), batches(2));
   CHECK(refuses<std::invalid_argument>([&] { (void)training.layer(std::vector<double>(3)); }, {"parameters", "3"}));
+  CHECK(refuses<std::invalid_argument>([&] { (void)training.layer(training.initial(), 1); }, {"head", "1", "0 to 0"}));
   training::Trainer wild(std::vector<double>(training.size(), 1e200), training.gradient(), {});
   CHECK(refuses<std::domain_error>([&] { wild.step(); }, {"diverged", "step 0"}));
 }
