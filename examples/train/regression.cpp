@@ -20,7 +20,6 @@
 #include <utility>
 
 #include "examples/support/text.hpp"
-#include "examples/support/unused_options.hpp"
 
 namespace incontext::examples::train {
 
@@ -46,19 +45,12 @@ constexpr RegressionMap maps[] = {RegressionMap::linear, RegressionMap::approxim
 
 /// The sizes and the laws of a figure.
 struct Setting {
-  std::int64_t dimension, context_length;
-  double noise_variance;
+  const RegressionOptions& options;
+  std::int64_t dimension = options.dimension, context_length = options.context_length;
+  double noise_variance = options.noise_variance;
 
-  explicit Setting(const RegressionOptions& o)
-      : dimension(o.dimension), context_length(o.context_length), noise_variance(o.noise_variance) {}
-
-  std::string words() const { return "d = " + std::to_string(dimension) + ", l = " + std::to_string(context_length); }
-
-  LinearTask<double> even_law() const {
-    return LinearTask<double>::isotropic({.dimension = dimension,
-                                          .task_variance = 1.0 / static_cast<double>(dimension),
-                                          .noise_variance = noise_variance});
-  }
+  std::string words() const { return sizes_in_words(options); }
+  LinearTask<double> even_law() const { return train::even_law(options); }
 
   /// Inputs whose variances fall from 2 to 1/2 in equal ratios.
   LinearTask<double> uneven_law() const {
@@ -128,15 +120,6 @@ Estimate over_seeds(const std::vector<Parameters>& seeds, const std::function<do
   std::vector<double> values;
   std::transform(seeds.begin(), seeds.end(), std::back_inserter(values), number);
   return estimate_of_runs(values);
-}
-
-/// The columns of a comparison, with what is trained in place of what is simulated.
-std::vector<Column> with_training(std::vector<Column> columns) {
-  for (Column& column : comparison_columns()) {
-    if (column.name == "simulation") column.heading = "trained";
-    columns.push_back(std::move(column));
-  }
-  return columns;
 }
 
 void add_row(Table& table, std::vector<Cell> keys, std::vector<Cell> comparison) {
@@ -482,17 +465,19 @@ void add_options(CLI::App& app, RegressionOptions& o) {
   add_choice<RegressionFigure>(app, "--figure", o.figure, "What to show, see above",
                                {{"ends", RegressionFigure::ends},
                                 {"curves", RegressionFigure::curves},
-                                {"temperature", RegressionFigure::temperature}});
+                                {"temperature", RegressionFigure::temperature},
+                                {"heads", RegressionFigure::heads}});
   add_count<std::int64_t>(app, "--dimension", o.dimension, "Dimension of the inputs", 2, 100);
   add_count<std::int64_t>(app, "--context-length", o.context_length, "Examples in a context", 2, 100000);
   add_number(
       app, "--noise-variance", o.noise_variance, "Variance of the labels' noise",
       [](double value) { return value >= 0 && value <= 1e3; }, "0 <= value <= 1000");
+  add_count<std::int64_t>(app, "--heads", o.heads, "With --figure heads: the most softmax heads of a layer", 1, 8);
   head_options(app, "Task");
   add_count<std::int64_t>(app, "--seeds", o.seeds, "Runs of training per row", 1, 1000);
   show_no_default(add_count<std::int64_t>(app, "--steps", o.steps,
                                           "Steps per run; default: ends 1000, and 3000 for softmax with its values, "
-                                          "curves 200, temperature 400",
+                                          "curves 200, temperature 400, heads 2000",
                                           8, 100000000));
   add_count<std::int64_t>(app, "--batch", o.batch, "Contexts per step, each used once; curves: twice as many", 1,
                           1 << 24);
@@ -502,8 +487,31 @@ void add_options(CLI::App& app, RegressionOptions& o) {
   add_run_output_options(app, o.output);
 }
 
+void complete(const CLI::App& app, RegressionOptions& o, UnusedOptions& unused) {
+  if (o.figure != RegressionFigure::heads) unused.add("--figure " + text_of(app, "--figure"), {"--heads"});
+}
+
+LinearTask<double> even_law(const RegressionOptions& o) {
+  return LinearTask<double>::isotropic({.dimension = o.dimension,
+                                        .task_variance = 1.0 / static_cast<double>(o.dimension),
+                                        .noise_variance = o.noise_variance});
+}
+
+std::string sizes_in_words(const RegressionOptions& o) {
+  return "d = " + std::to_string(o.dimension) + ", l = " + std::to_string(o.context_length);
+}
+
+std::vector<Column> with_training(std::vector<Column> columns) {
+  for (Column& column : comparison_columns()) {
+    if (column.name == "simulation") column.heading = "trained";
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
 std::vector<Table> regression_tables(RegressionParts& parts) {
-  const Setting at(parts.options);
+  const Setting at{parts.options};
+  if (parts.options.figure == RegressionFigure::heads) return heads_tables(parts);
   if (parts.options.figure == RegressionFigure::ends) return ends_tables(parts, at);
   return parts.options.figure == RegressionFigure::curves ? curves_tables(parts, at) : temperature_tables(parts, at);
 }

@@ -103,11 +103,13 @@ Subcommand regression() {
            "exact error (2511.01292): linear attention, approximate softmax and softmax.\n"
            "  --figure ends         where training ends, over several seeds\n"
            "  --figure curves       stochastic gradient descent beside gradient flow on the exact error\n"
-           "  --figure temperature  a pretrained layer's temperature, trained on shifted laws",
+           "  --figure temperature  a pretrained layer's temperature, trained on shifted laws\n"
+           "  --figure heads        one softmax head, and two or more, beside the best one and the best two",
        .footer = "\nExamples:\n"
                  "  incontext train regression\n"
                  "  incontext train regression --dimension 5 --context-length 20 --steps 3000\n"
-                 "  incontext train regression --figure temperature\n"},
+                 "  incontext train regression --figure temperature\n"
+                 "  incontext train regression --figure heads --dimension 8 --context-length 64 --steps 6000\n"},
       add_options, {{"statement"}, {"layer"}}, regression_tables);
 }
 

@@ -35,7 +35,7 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
   std::vector<TrainedRegression> reached;
   runs.train(what, [&](const simulate::Options& options) {
     const incontext::training::RegressionTraining<TrainedMap> layer(
-        {run.task, run.context_length, run.parameters, run.fixed}, TrainedMap{run.map},
+        {run.task, run.context_length, run.parameters, run.fixed, run.heads}, TrainedMap{run.map},
         {.batch = run.batch,
          .seed = run.seed,
          .device = options.device,
@@ -54,6 +54,15 @@ inline std::vector<TrainedRegression> train_regression(SimulationRuns& runs, con
     done.interrupted = reached.size() < steps.size();
     if (!done.interrupted) kept.end();
     done.drawn = kept.steps() * run.batch;
+    if (done.interrupted || run.held_out == 0) return done;
+    const auto tested = layer.evaluate(reached.back().parameters, run.held_out);
+    done.interrupted = tested.empty();
+    if (done.interrupted) {
+      reached.pop_back();
+    } else {
+      done.drawn += run.held_out;
+      reached.back().loss = tested.front().mean;
+    }
     return done;
   });
   return reached;

@@ -29,6 +29,7 @@ TRAININGS = (
     f"{COURSE} --map linear --steps 150",
     "train classification --figure 10 --prototype-sets 2 --hidden-ratios 2 --trials 64 --steps 80 --seeds 2",
     "train regression --seeds 2 --steps 60 --batch 64 --context-length 4",
+    "train regression --figure heads --seeds 1 --steps 60 --batch 64 --context-length 4",
     "train reasoning --widths 8 --seeds 1 --steps 100 --training-share 0.05",
     "train affine --maps softmax,ssa --models full --steps 30 --batch 4 --tested 8",
     "train quantifier --full --maps softmax,ssa --seeds 1 --steps 20 --batch 4 --tested 8 --lengths 10 --quantifiers every "

@@ -96,7 +96,9 @@ def _():
             ("classification --figure valley --context-lengths 50", "--context-lengths"),
             ("classification --figure 17 --class-counts 3 --context-lengths 20", "is no multiple of the classes"),
             ("classification --figure ends --methods softmax", "--methods"),
-            ("regression --figure 7", "--figure: is unknown (value = 7; needs ends|curves|temperature)"),
+            ("regression --figure 7", "--figure: is unknown (value = 7; needs ends|curves|temperature|heads)"),
+            ("regression --heads 3", "--heads"),
+            ("regression --figure curves --heads 1", "--heads"),
             ("reasoning --dimension 3", "--dimension"),
             ("reasoning --methods magic", "magic"),
             ("reasoning --widths 8,10", "--widths"),
@@ -140,6 +142,28 @@ def _():
     before_the_shift = rows(found["tables"][1], statement="best temperature before the shift")
     assert before_the_shift
     assert all(one["outcome"] == "rejected" for one in before_the_shift)
+
+
+@case("two heads end at the best pair's loss with opposed values, and at the single head's where they have one sign")
+def _():
+    found = report("train regression --figure heads --seeds 10 --steps 1200 --batch 128 --device serial")
+    assert found["verdict"]["agrees"] is True
+    single, *pairs = found["tables"][0]["rows"]
+    assert (single["heads"], single["signs"], single["seeds"], single["verdict"]) == (1, "one", 10, "agrees")
+    assert near(single["theory"], 0.55513, 1e-4)
+    assert sum(one["seeds"] for one in pairs) == 10
+    assert pairs[0]["signs"] == "both" and pairs[0]["verdict"] == "agrees"
+    assert near(pairs[0]["theory"], 0.37565, 1e-3)
+    assert all(one["signs"] == "one" and one["theory"] == single["theory"] for one in pairs[1:])
+    assert all_rejected(found["tables"][1])
+
+
+@case("a layer of three heads is shown beside the best two, and two runs are too few to judge")
+def _():
+    found = report("train regression --figure heads --heads 3 --seeds 2 --steps 20 --device serial", code=3)
+    last = found["tables"][0]["rows"][-1]
+    assert last["heads"] == 3 and last["approximate"] > 0 and last["theory"] is None
+    assert len(last["slopes"].split(", ")) == 3
 
 
 @case("incontext train judges the plateau, counts Eureka moments and rejects its controls")
