@@ -22,7 +22,8 @@ from ._core.calibration import *  # noqa: F403
 from ._plot import pyplot
 from ._record import Record, cell, table_text
 from ._records.calibration import *  # noqa: F403
-from ._records.calibration import HeadForecast, Held, HeadLimits, JudgedQuantity, LengthSummary, LongerRowRule, PhaseCount, ShiftedTemperature
+from ._records.calibration import ForecastQuantity, HeadForecast, Held, HeadLimits, JudgedQuantity, LengthSummary
+from ._records.calibration import LongerRowRule, PhaseCount, ShiftedTemperature
 from ._records.calibration import TemperatureRule, TriedPlan, _Advice, _HeadSummary, _TriedTemperature
 from .statistics import Agreement, Verdict
 
@@ -106,32 +107,47 @@ class Advices(list[Advice]):
 class Forecasts(list[HeadForecast]):
     """What every head does in longer prompts; `print` shows it in a table."""
 
+    def measured(self, quantity: str) -> list[ForecastQuantity]:
+        """One quantity of the heads in which it was measured: "entropy", "keys_for_95" or "inverse_temperature"."""
+        if quantity not in _FORECAST:
+            raise ValueError(f"incontext::calibration::Forecasts: quantity is unknown (value = {quantity}; needs one of "
+                             f"{', '.join(_FORECAST)})")
+        return [one for one in (getattr(head, quantity) for head in self) if not math.isnan(one.measured)]
+
     def covered(self, quantity: str) -> float:
-        """The share of heads whose measured quantity is in its interval: `covered("entropy")`; NaN where none was measured."""
-        found = [getattr(one, quantity) for one in self]
-        return math.nan if math.isnan(found[0].measured) else sum(one.covered for one in found) / len(found)
+        """The share of the heads with a measured quantity that have it in its interval: `covered("entropy")`; NaN without
+        any."""
+        found = self.measured(quantity)
+        return sum(one.covered for one in found) / len(found) if found else math.nan
 
     def _table(self) -> _Table:
-        names = ("entropy", "keys_for_95", "inverse_temperature")
-        measured = [name for name in names if not math.isnan(self.covered(name))]
+        counts = {name: len(self.measured(name)) for name in _FORECAST}
+        alike = len({(one.row_length, one.longer, one.shorter) for one in self}) == 1
         rows = []
         for one in self:
-            found = [(name, getattr(one, name)) for name in names]
-            rows.append((one.layer, one.head, *(value for name, it in found for value in
-                                                (it.value, f"{it.low:.3g} to {it.high:.3g}",
-                                                 *([it.measured] if name in measured else [])))))
-        headings = [heading for name in names for heading in
-                    (name.replace("_", " "), "from to", *(["measured"] if name in measured else []))]
-        counted = ", ".join(f"{name.replace('_', ' ')} {self.covered(name):.0%}" for name in measured)
-        return _Table(f"rows of {self[0].row_length:.4g} keys, from rows of {self[0].shorter:.4g} and {self[0].longer:.4g}; "
-                      f"the inverse temperature holds the entropy of {self[0].longer:.4g} keys",
-                      ["layer", "head", *headings], rows, [f"Measured in its interval: {counted} of heads."] if counted else [])
+            lengths = [] if alike else [one.shorter, one.longer, one.row_length]
+            found = [(name, getattr(one, name)) for name in _FORECAST]
+            rows.append((one.layer, one.head, *lengths, *(
+                value for name, it in found
+                for value in (it.value, f"{it.low:.3g} to {it.high:.3g}", *([it.measured] if counts[name] else [])))))
+        headings = ["layer", "head", *([] if alike else ["from keys", "and", "rows of keys"]), *(
+            heading for name in _FORECAST
+            for heading in (name.replace("_", " "), "from to", *(["measured"] if counts[name] else [])))]
+        title = (f"rows of {self[0].row_length:.5g} keys, from rows of {self[0].shorter:.4g} and {self[0].longer:.4g}"
+                 if alike else "longer rows, from shorter ones")
+        covered = "; ".join(f"{name.replace('_', ' ')} in {self.covered(name):.0%} of {count} heads"
+                            for name, count in counts.items() if count)
+        return _Table(f"{title}; the inverse temperature holds the entropy of the longer of these", headings, rows,
+                      [f"Measured in the interval: {covered}."] if covered else [])
 
     def __str__(self) -> str:
         return self._table().text()
 
     def _repr_html_(self) -> str:
         return self._table().html()
+
+
+_FORECAST = ("entropy", "keys_for_95", "inverse_temperature")
 
 
 def _html(caption: str, records: Sequence[Record]) -> str:
@@ -415,11 +431,13 @@ class Calibration:
         return Advices(self._core.advice(one.layer, one.head, gap, trained_length or 0, list(factors))
                        for one in self.heads)
 
-    def forecast(self, row_length: int, *, up_to: int = 0) -> Forecasts:
+    def forecast(self, row_length: int, *, up_to: int | None = None) -> Forecasts:
         """What every head does in rows of `row_length` keys, from how it changes with the length of these prompts: its
-        entropy, how many keys have 95% of its weight, and the inverse temperature that holds the entropy of now, each
-        with an interval. Needs rows of two octaves of lengths, such as prompts of 32 and 64 tokens; `up_to` is the
-        longest that may be used. Rows of `row_length` keys, if there are any, judge the forecast.
+        entropy, how many keys have 95% of its weight, and the inverse temperature that holds the entropy of the longest
+        rows that are used, each with an interval. It is made from the two longest octaves of rows of at most `up_to` keys
+        and 7/8 of row_length, such as those of prompts of 32 and 64 tokens, ten or more of each. Rows of between 7/8 of
+        row_length and it, if there are any, are measured and judge the forecast, which is then about their mean length. A
+        head with a sliding window has no longer rows, and its forecast means nothing.
 
         >>> import numpy
         >>> rng = numpy.random.default_rng(1)
@@ -428,7 +446,7 @@ class Calibration:
         >>> forecast.covered("entropy"), round(forecast[0].entropy.measured, 1)
         (1.0, 5.1)
         """
-        return Forecasts(self._core.forecast(row_length, up_to))
+        return Forecasts(self._core.forecast(row_length, 0 if up_to is None else up_to))
 
     def shifted(self, scores: Any, layer: int | None = None, head: int | None = None) -> ShiftedTemperature:
         """The moment-ratio temperatures of a head on these scores and on `scores`, those under a shift, and their quotient."""

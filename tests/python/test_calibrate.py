@@ -426,15 +426,21 @@ def test_a_forecast_is_made_from_shorter_prompts_and_judged_by_longer_ones():
     assert [(one.layer, one.head, round(one.row_length)) for one in forecast] == [(0, 0, 512), (0, 1, 512), (0, 2, 512)]
     for quantity in ("entropy", "keys_for_95", "inverse_temperature"):
         assert forecast.covered(quantity) == 1
-    assert "entropy 100%" in str(forecast) and "measured" in forecast._repr_html_()
+    assert "entropy in 100% of 3 heads" in str(forecast) and "measured" in forecast._repr_html_()
     assert forecast[0].entropy.measured == pytest.approx(report.head(0, 0).lengths[-1].entropy, abs=0.02)  # of 64 rows
     blind = ic.calibrate(prompts=short).forecast(512)
     assert numpy.isnan(blind.covered("entropy")) and "measured" not in str(blind)
     assert blind[1].entropy.high == pytest.approx(forecast[1].entropy.high, rel=1e-12)
     wrong = ic.calibrate(prompts=short + [prompt(512, 0.6) for _ in range(4)]).forecast(512)
     assert wrong.covered("entropy") < 1
-    with pytest.raises(ValueError, match=r"layer 0, head 0: .*up_to.*value = 1"):
-        report.forecast(512, up_to=32)
+    some = type(forecast)([blind[0], *forecast[1:]])  # a head without rows of the length does not count as missed
+    assert some.covered("entropy") == 1 and "of 2 heads" in str(some)
+    with pytest.raises(ValueError, match=r"layer 0, head 0: .*at most 40 keys.*value = 1.*32 to 512 keys"):
+        report.forecast(512, up_to=40)
+    with pytest.raises(ValueError, match="row_length is too large"):
+        report.forecast(2**63 - 1)
+    with pytest.raises(ValueError, match="quantity is unknown .value = keys; needs one of entropy, keys_for_95"):
+        forecast.covered("keys")
     with pytest.raises(ValueError, match=r"row_length is too small \(value = 4"):
         report.forecast(4)
 
