@@ -14,11 +14,12 @@ namespace incontext::examples::train {
 
 namespace {
 
-/// Factors on the width and on the gain that a layer's weights stand for.
-constexpr std::pair<double, double> extracted_factors[] = {{1, 1}, {1.1, 1}, {0.9, 1}, {1, 1.1}, {1, 0.9}};
+/// Factors on the concentration kappa and on the gain that a layer's weights stand for. The last two keep their product.
+constexpr std::pair<double, double> extracted_factors[] = {{1, 1},   {1.1, 1},    {0.9, 1},   {1, 1.1},
+                                                           {1, 0.9}, {1.25, 0.8}, {0.8, 1.25}};
 
 Table extracted_table(const ContextRun& run) {
-  return {.title = "The step of the width and gain that softmax layers' weights stand for: d = " +
+  return {.title = "The step of the kappa and gain that softmax layers' weights stand for: d = " +
                    std::to_string(run.task.dimension),
           .columns = {{.name = "seed"},
                       {.name = "strategy"},
@@ -29,9 +30,11 @@ Table extracted_table(const ContextRun& run) {
                       {.name = "excess", .heading = "less the first", .digits = 3},
                       {.name = "excess_error", .heading = "± error", .digits = 2}},
           .notes = {"kappa and gain are extracted from the weights (App. J of arXiv 2510.10425) and are not fitted; "
-                    "beside them a tenth more and less of either. |p - p'| is the distance of the layer's predictions "
+                    "beside them a tenth more and less of either, and a fourth more and a fifth less kappa at the same "
+                    "product. |p - p'| is the distance of the layer's predictions "
                     "from the step's, on an eighth of the held-out contexts."},
-          .key_columns = 4};
+          .key_columns = 4,
+          .audit = true};
 }
 
 void add_extracted(ClassificationParts& parts, const ContextRun& run, const ContextHead& head, Table& table) {

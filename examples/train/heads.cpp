@@ -66,19 +66,10 @@ std::pair<TrainedHeads, TrainedHeads> train_heads(RegressionParts& parts, Regres
   return found;
 }
 
-std::string listed(const std::vector<double>& slopes, std::size_t layers) {
+template <class Values>
+std::string listed(const Values& values, double share = 1) {
   std::string text;
-  for (const double slope : slopes) {
-    text += (text.empty() ? "" : ", ") + short_text(slope / static_cast<double>(layers), 3);
-  }
-  return text;
-}
-
-std::string listed(const HeadsOptimum<double>& best) {
-  std::string text;
-  for (const double slope : best.values.cwiseProduct(best.key_query_scales)) {
-    text += (text.empty() ? "" : ", ") + short_text(slope, 3);
-  }
+  for (const double value : values) text += (text.empty() ? "" : ", ") + short_text(share * value, 3);
   return text;
 }
 
@@ -86,8 +77,8 @@ void add_heads(RegressionParts& parts, Table& table, int heads, const TrainedHea
                const HeadsOptimum<double>& best, const HeadsOptimum<double>& other) {
   const std::string signs = best.values.size() > 1 ? "both" : "one";
   const statistics::Estimate loss = estimate_of_runs(trained.losses);
-  std::vector<Cell> row{heads, signs, loss.count, listed(best)};
-  row.push_back(loss.count > 0 ? Cell(listed(trained.slopes, trained.losses.size())) : Cell());
+  std::vector<Cell> row{heads, signs, loss.count, listed(best.values.cwiseProduct(best.key_query_scales).eval())};
+  row.push_back(loss.count > 0 ? Cell(listed(trained.slopes, 1 / static_cast<double>(trained.losses.size()))) : Cell());
   for (Cell& cell : heads > 2 ? Judgment::shown(best.error, loss)
                     : 0 < loss.count && loss.count < statistics::fewest_values
                         ? parts.judgment.left_out(best.error, loss, "too few runs ended so to judge their mean")

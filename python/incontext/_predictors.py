@@ -32,6 +32,8 @@ def predictors(dimension: int, context_length: Any, noise_variance: float, task_
         mixers=["gated_linear_attention", "delta_rule", "gated_delta_net"].
     Raises ValueError for sizes and variances out of range, with the name of the argument.
     """
+    if numpy.size(context_length) == 0:
+        raise ValueError("incontext::predictors: context_length is empty (value = []; needs a length)")
     shortest = numpy.min(context_length)
     if not shortest >= 2:
         raise ValueError(f"incontext::predictors: context_length is too small (value = {shortest}; needs at least 2)")

@@ -49,7 +49,7 @@ class HeadSummary(_HeadSummary):
 
 _NOT_THE_TASK = ("Rules and their β are tried on rows that are twice as long as those that they predict from: for longer "
                  "rows than that, β is an extrapolation. Whether longer prompts have wider or narrower scores is not seen "
-                 "in these, and β does not follow it: report.forecast(length) does, from prompts of several lengths. "
+                 "in these, and β does not follow it. report.forecast(length) does see it, in prompts of several lengths. "
                  "Holding a quantity is not the task: whether the model becomes better by it, only the task's own "
                  "accuracy in longer rows can say.")
 
@@ -129,11 +129,12 @@ class Forecasts(list[HeadForecast]):
             found = [(name, getattr(one, name)) for name in _FORECAST]
             rows.append((one.layer, one.head, *lengths, *(
                 value for name, it in found
-                for value in (it.value, f"{it.low:.3g} to {it.high:.3g}", *([it.measured] if counts[name] else [])))))
+                for value in (it.value, f"{_short(it.low, 3)} to {_short(it.high, 3)}", *([it.measured] if counts[name] else [])))))
         headings = ["layer", "head", *([] if alike else ["from keys", "and", "rows of keys"]), *(
             heading for name in _FORECAST
             for heading in (name.replace("_", " "), "from to", *(["measured"] if counts[name] else [])))]
-        title = (f"rows of {self[0].row_length:.5g} keys, from rows of {self[0].shorter:.4g} and {self[0].longer:.4g}"
+        title = (f"rows of {_short(self[0].row_length, 4)} keys, from rows of {_short(self[0].shorter, 4)} and "
+                 f"{_short(self[0].longer, 4)}"
                  if alike else "longer rows, from shorter ones")
         covered = "; ".join(f"{name.replace('_', ' ')} in {self.covered(name):.0%} of {count} heads"
                             for name, count in counts.items() if count)
@@ -145,6 +146,11 @@ class Forecasts(list[HeadForecast]):
 
     def _repr_html_(self) -> str:
         return self._table().html()
+
+
+def _short(value: float, digits: int) -> str:
+    """A number with some digits; a large one in whole units."""
+    return f"{value:.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 
 _FORECAST = ("entropy", "keys_for_95", "inverse_temperature")
@@ -446,6 +452,8 @@ class Calibration:
         >>> forecast.covered("entropy"), round(forecast[0].entropy.measured, 1)
         (1.0, 5.1)
         """
+        if up_to is not None and up_to < 1:
+            raise ValueError(f"incontext::calibration::forecast_heads: up_to is too small (value = {up_to}; needs at least 1)")
         return Forecasts(self._core.forecast(row_length, 0 if up_to is None else up_to))
 
     def shifted(self, scores: Any, layer: int | None = None, head: int | None = None) -> ShiftedTemperature:

@@ -174,7 +174,7 @@ def test_predictors_are_the_curves_beside_softmax():
     assert page["softmax_held"][0] == pytest.approx(page["softmax"][0]) == pytest.approx(page["ssmax_held"][0])
     assert (page["softmax_scaled"] < page["softmax"]).all() and (page["softmax_pair"] < page["softmax_scaled"]).all()
     assert (page["bayes"] <= page["delta_rule"]).all()
-    for wrong, name in (((6, [1, 4], 0.2), "context_length"), ((0, [4], 0.2), "dimension"),
+    for wrong, name in (((6, [1, 4], 0.2), "context_length"), ((6, [], 0.2), "context_length is empty"), ((0, [4], 0.2), "dimension"),
                         ((6, [4], -1.0), "noise_variance")):
         with pytest.raises(ValueError, match=name):
             ic.predictors(*wrong)

@@ -8,7 +8,7 @@ import pytest
 import incontext as ic
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/calibrate.md"
-LOAD, WEIGHTS, DEFINE, SAVE = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
+LOAD, WEIGHTS, DEFINE, SAVE, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 

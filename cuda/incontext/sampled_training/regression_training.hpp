@@ -121,6 +121,7 @@ class RegressionTraining {
   /// The layer that these parameters stand for, and its inverse temperature: one of its heads.
   ///
   /// Domain    0 <= head < heads.
+  /// Errors    std::invalid_argument for a wrong number of parameters, and for a head that is not there.
   [[nodiscard]] training::RegressionLayer layer(std::span<const double> parameters, int head = 0) const {
     constexpr std::string_view where = "training::RegressionTraining::layer";
     require_same_size(where, "parameters", parameters.size(), size());

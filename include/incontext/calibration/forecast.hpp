@@ -40,20 +40,21 @@ struct ForecastQuantity {
 
 /// How much an interval is wider on either side for each doubling of the length, also where nothing changes.
 ///
-/// Source    chosen on one source of texts, and judged on another: docs/theory/calibration.md#longer-prompts.
+/// Source    chosen on Python's language reference, judged on NumPy's docstrings:
+///           docs/theory/calibration.md#longer-prompts.
 /// Units     nats of an entropy, relative to a number of keys.
 inline constexpr double drift_margin = 0.05;
 
 /// Extrapolates a quantity to longer rows, from rows of two lengths: it goes on to change by something between nothing
 /// and, for each doubling, as much as it did between the two.
 ///
-/// \f[ q = q_2 + \tfrac12 s o,\qquad q_\pm\text{: the ends of } [q_2 \pm t\, e_2] \cup [q_2 + s\, o \pm t\, e],
+/// \f[ q = q_2 + \tfrac12 s o,\qquad q_\pm\text{: the ends of } [q_2 \pm t_2\, e_2] \cup [q_2 + s\, o \pm t\, e],
 ///     \text{ and } m\,o \text{ more},\qquad s = \frac{q_2 - q_1}{b},\quad
 ///     e^2 = (1 + o/b)^2 e_2^2 + (o/b)^2 e_1^2 \f]
 ///
-/// b is doublings_between the two lengths, o is doublings_ahead of the longer one, m is drift_margin, t Student's 97.5%
-/// quantile for the fewer values. The errors e_1 and e_2 count as independent, which makes those of one text's first
-/// halves and wholes too large.
+/// b is doublings_between the two lengths, o is doublings_ahead of the longer one, m is drift_margin, t_2 and t are
+/// Student's 97.5% quantiles for the number of longer values and for the smaller of the two numbers. The errors e_1 and
+/// e_2 count as independent, which makes those of one text's first halves and wholes too large.
 ///
 ///     statistics::Estimate shorter, longer;
 ///     shorter.mean = 1.0, longer.mean = 1.2;
@@ -64,7 +65,7 @@ inline constexpr double drift_margin = 0.05;
 /// Source    derived: docs/theory/calibration.md#longer-prompts.
 /// Units     of the quantity, a logarithm: nats.
 /// Domain    doublings_between > 0, doublings_ahead >= 0.
-/// Limits    doublings_ahead = 0: the 95% confidence interval of the longer rows' value.
+/// Limits    doublings_ahead = 0: the 95% confidence interval of the longer rows' value, by the smaller number.
 /// Errors    std::domain_error outside the domain; an interval without bounds from fewer than two values.
 /// Accuracy  rounding: tests/calibration/forecast.cpp. A change that grows with each doubling is not covered.
 inline ForecastQuantity extrapolated_drift(const statistics::Estimate& shorter, const statistics::Estimate& longer,
@@ -95,22 +96,22 @@ inline ForecastQuantity extrapolated_drift(const statistics::Estimate& shorter, 
 struct HeadForecast {
   std::int64_t layer = 0;
   std::int64_t head = 0;
-  double row_length = 0;                      ///< of the forecast
-  double shorter = 0;                         ///< geometric means of the lengths of the rows that it is made from
-  double longer = 0;                          ///< of those at which the entropy is to be held
-  ForecastQuantity entropy = {};              ///< of the weights
-  ForecastQuantity keys_for_95 = {};          ///< the highest keys that have 95% of the weight, on average over rows
+  double row_length = 0;              ///< that the forecast is about
+  double shorter = 0;                 ///< geometric mean of the lengths of the shorter octave's rows
+  double longer = 0;                  ///< the same of the longer octave, whose entropy the inverse temperature holds
+  ForecastQuantity entropy = {};      ///< of the weights
+  ForecastQuantity keys_for_95 = {};  ///< the highest keys that have 95% of the weight, on average over rows
   ForecastQuantity inverse_temperature = {};  ///< at which it has the entropy that the longer rows have at 1
 };
 
 namespace detail {
 
-/// Inverse temperatures at which entropies are measured: 1/4 to 16, four to an octave.
-inline constexpr std::size_t temperature_steps = 4, temperatures = 25;
-inline double temperature_at(std::size_t i) {
-  return std::exp2(static_cast<double>(i) / static_cast<double>(temperature_steps) - 2);
+/// Inverse temperatures at which entropies are measured: 1/4 to 16, four per octave.
+inline constexpr std::size_t steps_per_octave = 4, inverse_temperatures = 25;
+inline double inverse_temperature_at(std::size_t i) {
+  return std::exp2(static_cast<double>(i) / static_cast<double>(steps_per_octave) - 2);
 }
-inline constexpr std::size_t temperature_one = 8;
+inline constexpr std::size_t index_of_one = 8;
 
 /// The rows of one octave in one group: a prompt, or successive rows of the only prompt.
 ///
@@ -119,7 +120,7 @@ struct LengthGroup {
   std::int64_t rows = 0;
   std::int64_t shortest = (std::numeric_limits<std::int64_t>::max)(), longest = 0;
   double log_length = 0;
-  std::array<double, temperatures> deficit{};
+  std::array<double, inverse_temperatures> deficit{};
   std::vector<double> kept = {};  ///< by how many keys
 
   static constexpr std::size_t ways = 8;  ///< sums side by side, which a processor adds at once
@@ -135,9 +136,9 @@ struct LengthGroup {
     longest = (std::max)(longest, static_cast<std::int64_t>(n));
     log_length += std::log(static_cast<double>(n));
     weights.resize(n);
-    for (std::size_t step = 0; step < temperature_steps; ++step) {
-      for (std::size_t j = 0; j < n; ++j) weights[j] = elementary::exp(temperature_at(step) * row[j]);
-      for (std::size_t i = step; i < temperatures; i += temperature_steps) {
+    for (std::size_t step = 0; step < steps_per_octave; ++step) {
+      for (std::size_t j = 0; j < n; ++j) weights[j] = elementary::exp(inverse_temperature_at(step) * row[j]);
+      for (std::size_t i = step; i < inverse_temperatures; i += steps_per_octave) {
         double partition_function[ways] = {}, weighted_scores[ways] = {};
         for (std::size_t j = 0; j + ways <= n; j += ways) {
           for (std::size_t k = 0; k < ways; ++k) {
@@ -149,18 +150,18 @@ struct LengthGroup {
           partition_function[0] += weights[j];
           weighted_scores[0] += weights[j] * row[j];
         }
-        const double whole = std::accumulate(partition_function, partition_function + ways, 0.0);
-        const double mean_score = std::accumulate(weighted_scores, weighted_scores + ways, 0.0) / whole;
-        deficit[i] += std::log(static_cast<double>(n) / whole) + temperature_at(i) * mean_score;
-        if (i == temperature_one) add_kept(weights, whole);
+        const double total = std::accumulate(partition_function, partition_function + ways, 0.0);
+        const double mean_score = std::accumulate(weighted_scores, weighted_scores + ways, 0.0) / total;
+        deficit[i] += std::log(static_cast<double>(n) / total) + inverse_temperature_at(i) * mean_score;
+        if (i == index_of_one) add_kept(weights, total);
         for (double& weight : weights) weight *= weight;  // of twice the inverse temperature
       }
     }
   }
 
   void add_kept(const std::vector<double>& weights, double partition_function) {
-    const double whole = static_cast<double>(rows - 1);
-    if (kept.size() < weights.size()) kept.resize(weights.size(), whole);
+    const double earlier_rows = static_cast<double>(rows - 1);  // which are shorter, and keep all
+    if (kept.size() < weights.size()) kept.resize(weights.size(), earlier_rows);
     double sum = 0;
     for (std::size_t k = 0; k < kept.size(); ++k) {
       if (k < weights.size()) sum += weights[k] / partition_function;
@@ -211,12 +212,12 @@ statistics::Estimate estimate_of(const LengthGroups& groups, const Value& value)
 
 /// The first inverse temperature at which the deficit is as large as needed: 0 below the first that is measured, infinity
 /// above the last.
-inline double holding_inverse_temperature(const std::array<double, temperatures>& deficit, double needed) {
+inline double holding_inverse_temperature(const std::array<double, inverse_temperatures>& deficit, double needed) {
   if (!(deficit[0] < needed)) return 0;
-  for (std::size_t i = 1; i < temperatures; ++i) {
+  for (std::size_t i = 1; i < inverse_temperatures; ++i) {
     if (deficit[i] < needed) continue;
     const double part = (needed - deficit[i - 1]) / (deficit[i] - deficit[i - 1]);
-    return std::exp2((static_cast<double>(i - 1) + part) / static_cast<double>(temperature_steps) - 2);
+    return std::exp2((static_cast<double>(i - 1) + part) / static_cast<double>(steps_per_octave) - 2);
   }
   return std::numeric_limits<double>::infinity();
 }
@@ -309,8 +310,8 @@ inline HeadForecast forecast_head(std::span<const ScoreArray> prompts, const Mea
     return extrapolated_drift(estimate_of(shorter, value), estimate_of(longer, value),
                               (log_longer - log_shorter) / std::log(2), (log_length - log_longer) / std::log(2));
   };
-  std::array<double, temperatures> deficit{}, least{}, most{}, measured{};
-  for (std::size_t i = 0; i < temperatures; ++i) {
+  std::array<double, inverse_temperatures> deficit{}, least{}, most{}, measured{};
+  for (std::size_t i = 0; i < inverse_temperatures; ++i) {
     const auto value = [i](const LengthGroup& group) { return group.deficit[i]; };
     const ForecastQuantity at = extrapolated(value);
     deficit[i] = at.value;
@@ -326,14 +327,16 @@ inline HeadForecast forecast_head(std::span<const ScoreArray> prompts, const Mea
   const auto entropy_of = [&](double lost) { return (std::clamp)(log_length - lost, 0.0, log_length); };
   const auto keys_of = [&](double lost) { return std::exp((std::clamp)(log_length - lost, 0.0, log_length)); };
   const double held =
-      log_longer - estimate_of(longer, [](const LengthGroup& group) { return group.deficit[temperature_one]; }).mean;
-  const auto holding = [&](const auto& lost) { return holding_inverse_temperature(lost, log_length - held); };
-  result.entropy = {entropy_of(deficit[temperature_one]), entropy_of(most[temperature_one]),
-                    entropy_of(least[temperature_one])};
+      log_longer - estimate_of(longer, [](const LengthGroup& group) { return group.deficit[index_of_one]; }).mean;
+  constexpr double rounding = 1e-12;  // of the means, which are not summed in one order
+  const auto holding = [&](const auto& lost) {
+    return holding_inverse_temperature(lost, log_length - held - rounding);
+  };
+  result.entropy = {entropy_of(deficit[index_of_one]), entropy_of(most[index_of_one]), entropy_of(least[index_of_one])};
   result.keys_for_95 = {keys_of(log_share.value), keys_of(log_share.high), keys_of(log_share.low)};
   result.inverse_temperature = {holding(deficit), holding(most), holding(least)};
   if (ahead != read.end()) {
-    result.entropy.measured = log_length - measured[temperature_one];
+    result.entropy.measured = entropy_of(measured[index_of_one]);
     result.keys_for_95.measured = keys_of(estimate_of(ahead->second, share).mean);
     result.inverse_temperature.measured = holding(measured);
     for (ForecastQuantity* one : {&result.entropy, &result.keys_for_95, &result.inverse_temperature}) {
@@ -355,6 +358,9 @@ inline HeadForecast forecast_head(std::span<const ScoreArray> prompts, const Mea
 /// forecast means nothing. Extrapolated are log n - H of the entropy H, at 25 inverse temperatures from 1/4 to 16, and
 /// log(n / k) of the k keys that have 95% of the weight.
 ///
+/// Let the lengths differ by about a factor of two: 64 and 65 are two octaves, too, and their change, which is mostly
+/// chance, is continued as far.
+///
 /// Rows of more than 7/8 of row_length, if there are any, judge the forecast, which is then about their mean length: let
 /// them be of other texts. At most 64 rows of an octave are read in each prompt. Errors are those between prompts, or
 /// between eight parts of the rows of the only one; from two prompts of a length the intervals are very wide.
@@ -367,9 +373,10 @@ inline HeadForecast forecast_head(std::span<const ScoreArray> prompts, const Mea
 /// Source    derived: docs/theory/calibration.md#longer-prompts.
 /// Shapes    of each prompt: layers x heads x queries x keys -> layers * heads forecasts
 /// Units     as HeadForecast.
-/// Domain    as measure_heads; 8 <= row_length <= 1e15; 0 <= up_to <= 1e15, 0: no other bound.
+/// Domain    scores that measure_heads accepts, which are not checked again here: a NaN is left out, +infinity makes NaN;
+///           8 <= row_length <= 1e15; 0 <= up_to <= 1e15, 0: no other bound.
 /// Limits    an inverse temperature below 1/4 is 0, and one above 16 is infinity.
-/// Errors    std::invalid_argument for lengths outside the domain; std::domain_error where two octaves of shorter rows,
+/// Errors    as measure_heads for shapes; std::invalid_argument for lengths outside the domain; std::domain_error where two octaves of shorter rows,
 ///           each from two prompts or more, are not there.
 /// Accuracy  the interval is no law. From texts of 64 tokens it covers the entropy of 97% of MiniLM's 72 heads at 512, and
 ///           the keys of 99%, in texts that it was not chosen on: notebooks/pretrained_heads.ipynb. Drawn heads:
@@ -377,7 +384,7 @@ inline HeadForecast forecast_head(std::span<const ScoreArray> prompts, const Mea
 inline std::vector<HeadForecast> forecast_heads(std::span<const ScoreArray> prompts, const MeasurementOptions& options,
                                                 std::int64_t row_length, std::int64_t up_to = 0) {
   constexpr auto where = "calibration::forecast_heads";
-  require_at_least(where, "the number of prompts", prompts.size(), std::size_t{1});
+  detail::require_prompts(where, prompts, options);
   require_at_least(where, "row_length", row_length, std::int64_t{8});
   require_at_least(where, "up_to", up_to, std::int64_t{0});
   for (const auto& [name, length] : {std::pair("row_length", row_length), {"up_to", up_to}}) {
@@ -390,9 +397,7 @@ inline std::vector<HeadForecast> forecast_heads(std::span<const ScoreArray> prom
       static_cast<std::int64_t>(heads.size()), options.threads,
       [&](std::int64_t task) {
         const std::int64_t layer = task / first.heads(), head = task % first.heads();
-        std::vector<ScoreArray> own;
-        own.reserve(prompts.size());
-        for (const ScoreArray& prompt : prompts) own.push_back(one_head(prompt, layer, head));
+        const std::vector<ScoreArray> own = detail::one_head_of_each(prompts, layer, head);
         HeadForecast found = detail::forecast_head(own, options, row_length, up_to > 0 ? up_to : row_length,
                                                    "layer " + std::to_string(layer) + ", head " + std::to_string(head));
         found.layer = layer;

@@ -71,15 +71,6 @@ namespace detail {
 /// What there may be too few of.
 inline std::string counted(const HeadCalibration& head) { return head.prompts > 1 ? "prompts" : "rows"; }
 
-/// The same head in every prompt.
-inline std::vector<ScoreArray> one_head_of_each(std::span<const ScoreArray> prompts, std::int64_t layer,
-                                                std::int64_t head) {
-  std::vector<ScoreArray> one;
-  one.reserve(prompts.size());
-  for (const ScoreArray& scores : prompts) one.push_back(one_head(scores, layer, head));
-  return one;
-}
-
 /// The planned lengths: the trained one times the factors, which have to ascend from 1.
 inline std::vector<std::int64_t> planned_lengths(const DetailOptions& wanted, std::int64_t longest) {
   constexpr auto where = "calibration::detail_of";

@@ -58,6 +58,31 @@ struct MeasurementOptions {
   std::function<void()> poll = {};  ///< called by every thread after each row; what it throws ends the measurement
 };
 
+namespace detail {
+
+/// Refuses shapes that do not fit together, and an inverse temperature that is not positive.
+inline void require_prompts(std::string_view where, std::span<const ScoreArray> prompts,
+                            const MeasurementOptions& options) {
+  require_at_least(where, "the number of prompts", prompts.size(), std::size_t{1});
+  require_positive(where, "inverse_temperature", options.inverse_temperature);
+  const ScoreArray& first = prompts.front();
+  for (const ScoreArray& scores : prompts) {
+    require_at_least(where, "the number of keys", scores.keys(), std::int64_t{2});
+    if (scores.layers() != first.layers() || scores.heads() != first.heads()) {
+      throw_invalid_argument(
+          where, "the prompts have different numbers of layers x heads",
+          std::to_string(scores.layers()) + " x " + std::to_string(scores.heads()),
+          std::to_string(first.layers()) + " x " + std::to_string(first.heads()) + ", as the first prompt has");
+    }
+    if (options.causal && scores.queries() > scores.keys()) {
+      throw_invalid_argument(where, "a causal mask needs at least as many keys as queries", scores.keys(),
+                             "at least " + std::to_string(scores.queries()));
+    }
+  }
+}
+
+}  // namespace detail
+
 /// Measures every head in one pass over the scores, in memory that does not grow with the number of rows.
 ///
 /// `prompts` are the scores of one or several prompts, which may have different lengths. Errors are those of means over
@@ -87,22 +112,8 @@ struct MeasurementOptions {
 inline std::vector<HeadMeasurement> measure_heads(std::span<const ScoreArray> prompts,
                                                   const MeasurementOptions& options = {}) {
   constexpr auto where = "calibration::measure_heads";
-  require_at_least(where, "the number of prompts", prompts.size(), std::size_t{1});
-  require_positive(where, "inverse_temperature", options.inverse_temperature);
+  detail::require_prompts(where, prompts, options);
   const ScoreArray& first = prompts.front();
-  for (const ScoreArray& scores : prompts) {
-    require_at_least(where, "the number of keys", scores.keys(), std::int64_t{2});
-    if (scores.layers() != first.layers() || scores.heads() != first.heads()) {
-      throw_invalid_argument(
-          where, "the prompts have different numbers of layers x heads",
-          std::to_string(scores.layers()) + " x " + std::to_string(scores.heads()),
-          std::to_string(first.layers()) + " x " + std::to_string(first.heads()) + ", as the first prompt has");
-    }
-    if (options.causal && scores.queries() > scores.keys()) {
-      throw_invalid_argument(where, "a causal mask needs at least as many keys as queries", scores.keys(),
-                             "at least " + std::to_string(scores.queries()));
-    }
-  }
   const std::vector<detail::HeadGroup> groups = detail::head_groups(first);
   std::vector<HeadMeasurement> heads(static_cast<std::size_t>(first.layers() * first.heads()));
   detail::run_tasks(

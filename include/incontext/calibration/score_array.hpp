@@ -7,6 +7,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "incontext/core/contracts.hpp"
 
@@ -148,6 +149,15 @@ inline ScoreArray one_head(const ScoreArray& scores, std::int64_t layer, std::in
 }
 
 namespace detail {
+
+/// The same head in every prompt.
+inline std::vector<ScoreArray> one_head_of_each(std::span<const ScoreArray> prompts, std::int64_t layer,
+                                                std::int64_t head) {
+  std::vector<ScoreArray> one;
+  one.reserve(prompts.size());
+  for (const ScoreArray& scores : prompts) one.push_back(one_head(scores, layer, head));
+  return one;
+}
 
 /// A number of type Bits that is read from bytes at any address.
 template <class Bits, bool swapped>

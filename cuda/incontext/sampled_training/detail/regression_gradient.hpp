@@ -21,7 +21,8 @@ namespace incontext::training::detail {
 ///     \frac{\partial L}{\partial v_x} = 2 e \sum_j a_j x_j,\quad \frac{\partial L}{\partial v_y} = 2 e \sum_j a_j y_j,
 ///     \quad \frac{\partial L}{\partial b} = 2 e \sum_{\text{heads}} \sum_j r_j x_j^T M x_q,\quad r = J^T v \f]
 ///
-/// with J the Jacobian of the map a, and M, v_x and v_y of each head its own. Inputs are kept as their standard normals g_j, x_j = mu + A g_j.
+/// with J the Jacobian of the map a. Each of the H = head_count heads has its own M, v_x and v_y. Inputs are kept as
+/// their standard normals g_j, x_j = mu + A g_j.
 ///
 /// Source    arXiv 2511.01292 eqs. (5)-(8); gradients: docs/theory/training.md#sampled-gradients.
 /// Shapes    1 + H (d^2 + d + 1) + 1 values: the loss, then for each head the gradient by M (by rows), v_x and v_y, then
