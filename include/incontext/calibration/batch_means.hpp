@@ -13,6 +13,16 @@
 
 namespace incontext::calibration {
 
+namespace detail {
+
+/// The mean of values and its standard error.
+inline statistics::Estimate estimate_of(const std::vector<double>& values) {
+  return statistics::Estimate(
+      statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size()), statistics::SerialWays{}));
+}
+
+}  // namespace detail
+
 /// Means over batches of successive rows, in one pass over rows whose number is not known in advance.
 ///
 /// \f[ \bar y = \frac1B \sum_b y_b,\qquad \mathrm{se}^2 = \frac{1}{B (B - 1)} \sum_b (y_b - \bar y)^2 \f]
@@ -48,8 +58,7 @@ class BatchMeans {
   statistics::Estimate estimate(const std::function<double(const RowStatistics&)>& value) const {
     std::vector<double> values(batches_.size());
     std::transform(batches_.begin(), batches_.end(), values.begin(), value);
-    return statistics::Estimate(
-        statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size()), statistics::SerialWays{}));
+    return detail::estimate_of(values);
   }
   statistics::Estimate estimate(RowStatistic which) const {
     return estimate([which](const RowStatistics& batch) { return batch[which]; });

@@ -5,24 +5,21 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "incontext/calibration/detail/length_groups.hpp"
 #include "incontext/calibration/detail/longer_row_groups.hpp"
 #include "incontext/calibration/detail/parallel_tasks.hpp"
 #include "incontext/calibration/head_measurement.hpp"
 #include "incontext/calibration/score_array.hpp"
 #include "incontext/core/contracts.hpp"
-#include "incontext/core/elementary.hpp"
 #include "incontext/statistics/confidence_interval.hpp"
 #include "incontext/statistics/estimate.hpp"
-#include "incontext/statistics/moments.hpp"
 
 /// What a head does in longer prompts, from how it changes with the length of shorter ones.
 namespace incontext::calibration {
@@ -62,7 +59,7 @@ inline constexpr double drift_margin = 0.05;
 ///     shorter.count = longer.count = 30;
 ///     const auto loss = calibration::extrapolated_drift(shorter, longer, 1, 3);   // 1.5, from 1.03 to 2.05
 ///
-/// Source    derived: docs/theory/calibration.md#longer-prompts.
+/// Source    a rule of this library, chosen and not derived: docs/theory/calibration.md#longer-prompts.
 /// Units     of the quantity, a logarithm: nats.
 /// Domain    doublings_between > 0, doublings_ahead >= 0.
 /// Limits    doublings_ahead = 0: the 95% confidence interval of the longer rows' value, by the smaller number.
@@ -106,112 +103,8 @@ struct HeadForecast {
 
 namespace detail {
 
-/// Inverse temperatures at which entropies are measured: 1/4 to 16, four per octave.
-inline constexpr std::size_t steps_per_octave = 4, inverse_temperatures = 25;
-inline double inverse_temperature_at(std::size_t i) {
-  return std::exp2(static_cast<double>(i) / static_cast<double>(steps_per_octave) - 2);
-}
-inline constexpr std::size_t index_of_one = 8;
-
-/// The rows of one octave in one group: a prompt, or successive rows of the only prompt.
-///
-/// The deficit is log n - H at every inverse temperature.
-struct LengthGroup {
-  std::int64_t rows = 0;
-  std::int64_t shortest = (std::numeric_limits<std::int64_t>::max)(), longest = 0;
-  double log_length = 0;
-  std::array<double, inverse_temperatures> deficit{};
-  std::vector<double> kept = {};  ///< by how many keys
-
-  static constexpr std::size_t ways = 8;  ///< sums side by side, which a processor adds at once
-
-  /// Adds a row, whose scores it sorts.
-  void add(std::span<double> row, std::vector<double>& weights) {
-    const std::size_t n = row.size();
-    std::sort(row.begin(), row.end(), std::greater<>());
-    const double highest = row.front();
-    for (double& score : row) score -= highest;
-    ++rows;
-    shortest = (std::min)(shortest, static_cast<std::int64_t>(n));
-    longest = (std::max)(longest, static_cast<std::int64_t>(n));
-    log_length += std::log(static_cast<double>(n));
-    weights.resize(n);
-    for (std::size_t step = 0; step < steps_per_octave; ++step) {
-      for (std::size_t j = 0; j < n; ++j) weights[j] = elementary::exp(inverse_temperature_at(step) * row[j]);
-      for (std::size_t i = step; i < inverse_temperatures; i += steps_per_octave) {
-        double partition_function[ways] = {}, weighted_scores[ways] = {};
-        for (std::size_t j = 0; j + ways <= n; j += ways) {
-          for (std::size_t k = 0; k < ways; ++k) {
-            partition_function[k] += weights[j + k];
-            weighted_scores[k] += weights[j + k] * row[j + k];
-          }
-        }
-        for (std::size_t j = n - n % ways; j < n; ++j) {
-          partition_function[0] += weights[j];
-          weighted_scores[0] += weights[j] * row[j];
-        }
-        const double total = std::accumulate(partition_function, partition_function + ways, 0.0);
-        const double mean_score = std::accumulate(weighted_scores, weighted_scores + ways, 0.0) / total;
-        deficit[i] += std::log(static_cast<double>(n) / total) + inverse_temperature_at(i) * mean_score;
-        if (i == index_of_one) add_kept(weights, total);
-        for (double& weight : weights) weight *= weight;  // of twice the inverse temperature
-      }
-    }
-  }
-
-  void add_kept(const std::vector<double>& weights, double partition_function) {
-    const double earlier_rows = static_cast<double>(rows - 1);  // which are shorter, and keep all
-    if (kept.size() < weights.size()) kept.resize(weights.size(), earlier_rows);
-    double sum = 0;
-    for (std::size_t k = 0; k < kept.size(); ++k) {
-      if (k < weights.size()) sum += weights[k] / partition_function;
-      kept[k] += k < weights.size() ? sum : 1;
-    }
-  }
-
-  void finish() {
-    for (double& one : deficit) one /= static_cast<double>(rows);
-    log_length /= static_cast<double>(rows);
-  }
-
-  /// log(n / k), with k the number of keys that keep 95%, between whole numbers in proportion.
-  double log_share() const {
-    const double wanted = 0.95 * static_cast<double>(rows);
-    const auto first = std::lower_bound(kept.begin(), kept.end(), wanted);
-    if (first == kept.end()) return log_length - std::log(static_cast<double>(kept.size()));
-    const double before = first == kept.begin() ? 0 : *(first - 1);
-    return log_length - std::log(static_cast<double>(first - kept.begin()) + (wanted - before) / (*first - before));
-  }
-};
-
-using LengthGroups = std::vector<LengthGroup>;
-
-inline double mean_log_length(const LengthGroups& groups) {
-  double mean = 0;
-  for (const LengthGroup& group : groups) mean += group.log_length / static_cast<double>(groups.size());
-  return mean;
-}
-
-/// The geometric mean of the lengths of the rows.
-inline double mean_length(const LengthGroups& groups) {
-  std::int64_t shortest = groups.front().shortest, longest = 0;
-  for (const LengthGroup& group : groups) {
-    shortest = (std::min)(shortest, group.shortest);
-    longest = (std::max)(longest, group.longest);
-  }
-  return shortest == longest ? static_cast<double>(longest) : std::exp(mean_log_length(groups));
-}
-
-template <class Value>
-statistics::Estimate estimate_of(const LengthGroups& groups, const Value& value) {
-  std::vector<double> values(groups.size());
-  std::transform(groups.begin(), groups.end(), values.begin(), value);
-  return statistics::Estimate(
-      statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size()), statistics::SerialWays{}));
-}
-
-/// The first inverse temperature at which the deficit is as large as needed: 0 below the first that is measured, infinity
-/// above the last.
+/// The first inverse temperature at which the deficit is as large as needed: 0 below the first that is measured,
+/// infinity above the last.
 inline double holding_inverse_temperature(const std::array<double, inverse_temperatures>& deficit, double needed) {
   if (!(deficit[0] < needed)) return 0;
   for (std::size_t i = 1; i < inverse_temperatures; ++i) {
@@ -220,56 +113,6 @@ inline double holding_inverse_temperature(const std::array<double, inverse_tempe
     return std::exp2((static_cast<double>(i - 1) + part) / static_cast<double>(steps_per_octave) - 2);
   }
   return std::numeric_limits<double>::infinity();
-}
-
-/// Which rows a forecast uses: by the octave of their length, up to a longest one, and those of the length that it is
-/// about, from 7/8 of it on.
-struct LengthClasses {
-  static constexpr int none = -1, ahead = -2;
-  std::int64_t longest_used, row_length;
-
-  int of(std::size_t keys) const {
-    const auto n = static_cast<std::int64_t>(keys);
-    if (n > row_length - row_length / 8 && n <= row_length) return ahead;
-    return 2 <= n && n <= longest_used ? octave_of(n) : none;
-  }
-};
-
-/// The rows of a head in the given classes of length, at most 64 of each in a prompt.
-inline std::map<int, LengthGroups> length_groups(std::span<const ScoreArray> prompts, const MeasurementOptions& options,
-                                                 const LengthClasses& classes,
-                                                 const std::vector<std::map<int, std::int64_t>>& counts,
-                                                 std::span<const int> wanted) {
-  constexpr std::int64_t groups_of_one_prompt = 8;
-  std::vector<std::map<int, std::vector<std::int64_t>>> sampled(prompts.size());
-  std::vector<std::map<int, std::int64_t>> next(prompts.size()), taken(prompts.size());
-  std::map<int, std::map<std::int64_t, LengthGroup>> found;
-  for (std::size_t p = 0; p < prompts.size(); ++p) {
-    for (const int one : wanted) {
-      if (const auto at = counts[p].find(one); at != counts[p].end()) sampled[p][one] = sampled_of(at->second);
-    }
-  }
-  std::vector<double> weights;
-  visit_rows(prompts, options, [&](std::size_t p, std::span<double> row) {
-    const int one = classes.of(row.size());
-    const auto rows = sampled[p].find(one);
-    if (rows == sampled[p].end() || !std::binary_search(rows->second.begin(), rows->second.end(), next[p][one]++)) {
-      return;
-    }
-    const std::int64_t place = taken[p][one]++;
-    const auto group = prompts.size() > 1
-                           ? static_cast<std::int64_t>(p)
-                           : place * groups_of_one_prompt / static_cast<std::int64_t>(rows->second.size());
-    found[one][group].add(row, weights);
-  });
-  std::map<int, LengthGroups> result;
-  for (auto& [one, groups] : found) {
-    for (auto& [number, group] : groups) {
-      group.finish();
-      result[one].push_back(std::move(group));
-    }
-  }
-  return result;
 }
 
 /// A forecast of one head, whose arrays are of this head alone.
@@ -352,34 +195,34 @@ inline HeadForecast forecast_head(std::span<const ScoreArray> prompts, const Mea
 /// rows, of at most `up_to` keys and 7/8 of row_length. An octave has the lengths from above a power of 2 to the next
 /// one.
 ///
-/// Give prompts of several lengths, such as texts of which the first 32 and the first 64 tokens are a prompt each: in an
-/// encoder a row is as long as its prompt, so that its scores change with the prompt. A causal head has rows of all
-/// lengths in one prompt. A length is a number of visible keys: a head with a sliding window has no longer rows, and its
-/// forecast means nothing. Extrapolated are log n - H of the entropy H, at 25 inverse temperatures from 1/4 to 16, and
-/// log(n / k) of the k keys that have 95% of the weight.
+/// Give prompts of several lengths, such as texts of which the first 32 and the first 64 tokens are a prompt each: in
+/// an encoder a row is as long as its prompt, so that its scores change with the prompt. A causal head has rows of all
+/// lengths in one prompt. A length is a number of visible keys: a head with a sliding window has no longer rows, and
+/// its forecast means nothing. Extrapolated are log n - H of the entropy H, at 25 inverse temperatures from 1/4 to 16,
+/// and log(n / k) of the k keys that have 95% of the weight.
 ///
 /// Let the lengths differ by about a factor of two: 64 and 65 are two octaves, too, and their change, which is mostly
 /// chance, is continued as far.
 ///
-/// Rows of more than 7/8 of row_length, if there are any, judge the forecast, which is then about their mean length: let
-/// them be of other texts. At most 64 rows of an octave are read in each prompt. Errors are those between prompts, or
-/// between eight parts of the rows of the only one; from two prompts of a length the intervals are very wide.
+/// Rows of more than 7/8 of row_length, if there are any, judge the forecast, which is then about their mean length:
+/// let them be of other texts. At most 64 rows of an octave are read in each prompt. Errors are those between prompts,
+/// or between eight parts of the rows of the only one; from two prompts of a length the intervals are very wide.
 ///
 ///     const std::vector<double> scores(64 * 64, 0.5);   // equal scores, which a causal mask makes rows of 1 to 64
 ///     const auto prompt = calibration::dense_scores(scores.data(), calibration::NumberType::float64,
 ///                                                   std::vector<std::int64_t>{64, 64});
 ///     const auto heads = calibration::forecast_heads(std::span(&prompt, 1), {.causal = true}, 512);
 ///
-/// Source    derived: docs/theory/calibration.md#longer-prompts.
+/// Source    a rule of this library, chosen and not derived: docs/theory/calibration.md#longer-prompts.
 /// Shapes    of each prompt: layers x heads x queries x keys -> layers * heads forecasts
 /// Units     as HeadForecast.
-/// Domain    scores that measure_heads accepts, which are not checked again here: a NaN is left out, +infinity makes NaN;
-///           8 <= row_length <= 1e15; 0 <= up_to <= 1e15, 0: no other bound.
+/// Domain    scores that measure_heads accepts, which are not checked again here: a NaN is left out, +infinity makes
+///           NaN; 8 <= row_length <= 1e15; 0 <= up_to <= 1e15, 0: no other bound.
 /// Limits    an inverse temperature below 1/4 is 0, and one above 16 is infinity.
-/// Errors    as measure_heads for shapes; std::invalid_argument for lengths outside the domain; std::domain_error where two octaves of shorter rows,
-///           each from two prompts or more, are not there.
-/// Accuracy  the interval is no law. From texts of 64 tokens it covers the entropy of 97% of MiniLM's 72 heads at 512, and
-///           the keys of 99%, in texts that it was not chosen on: notebooks/pretrained_heads.ipynb. Drawn heads:
+/// Errors    as measure_heads for shapes; std::invalid_argument for lengths outside the domain; std::domain_error where
+///           two octaves of shorter rows, each from two prompts or more, are not there.
+/// Accuracy  the interval is no law. From texts of 64 tokens it covers the entropy of 97% of MiniLM's 72 heads at 512,
+///           and the keys of 99%, in texts that it was not chosen on: notebooks/pretrained_heads.ipynb. Drawn heads:
 ///           tests/calibration/forecast.cpp.
 inline std::vector<HeadForecast> forecast_heads(std::span<const ScoreArray> prompts, const MeasurementOptions& options,
                                                 std::int64_t row_length, std::int64_t up_to = 0) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "incontext/calibration/batch_means.hpp"
 #include "incontext/calibration/continued_row.hpp"
 #include "incontext/calibration/detail/longer_row_groups.hpp"
 #include "incontext/calibration/head_measurement.hpp"
@@ -108,10 +109,6 @@ inline statistics::Agreement paired_agreement(const std::vector<double>& predict
                                               const std::vector<double>& measured) {
   std::vector<double> off(measured.size());
   std::transform(measured.begin(), measured.end(), predicted.begin(), off.begin(), std::minus<>());
-  const auto estimate_of = [](const std::vector<double>& values) {
-    return statistics::Estimate(
-        statistics::moments_of(values.data(), static_cast<std::int64_t>(values.size()), statistics::SerialWays{}));
-  };
   const statistics::Estimate difference = estimate_of(off);
   statistics::Estimate mean = estimate_of(measured);
   const double theory = mean.mean - difference.mean;
