@@ -6,6 +6,8 @@
     CITATION.cff, CHANGELOG and the recipes of packaging/ name is CMakeLists.txt's.
   * A relative link of a page leads to a file or folder of the tree and, after a #, to a heading of that page.
   * Every page of docs/ can be reached from docs/index.md.
+  * Every question of docs/questions.txt, which users have brought, is answered under the heading that stands beside it:
+    the words after it are there.
   * The tests and pages that a header names are there. The `spec` of a case of the reference values is a section of docs/theory/.
   * README's first program is that of a consumer project; every program of tests/docs/ and of
     examples/first_steps/ and what it prints is quoted by a page; each room has a first program of 15 to 30 lines.
@@ -41,7 +43,11 @@ def numbered_prose(page):
 @functools.cache
 def headings(page):
     """What may follow a #, as forges make it of a heading."""
-    titles = [line.lstrip("#").strip() for _, line in numbered_prose(page) if re.match(r"#+ ", line)]
+    return headings_of(line for _, line in numbered_prose(page))
+
+
+def headings_of(lines):
+    titles = [line.lstrip("#").strip() for line in lines if re.match(r"#+ ", line)]
     titles = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower() for title in titles]
     return {re.sub(r"[^\w -]", "", title).replace(" ", "-") for title in titles}
 
@@ -73,6 +79,32 @@ def check_links(pages):
     for page in pages:
         if page.startswith("docs/") and page not in reached:
             breach(page, "cannot be reached from docs/index.md")
+
+
+@functools.cache
+def section(page, heading):
+    """What stands under a heading, up to the next of the same level or a higher one."""
+    lines, level = [], 0
+    prose = dict(numbered_prose(page))
+    for number, line in enumerate(Path(page).read_text().splitlines(), 1):
+        depth = re.match(r"#*", prose.get(number, ""))[0].count("#")
+        if level and 0 < depth <= level:
+            break
+        if level == 0 and depth and heading in headings_of([line]):
+            level = depth
+        elif level:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def check_questions():
+    questions = Path("docs/questions.txt").read_text().splitlines()
+    for line in questions:
+        question, target, words = line.split(" | ")
+        if words not in section(*target.split("#")):
+            breach("docs/questions.txt", f"{question} {target} does not say {words}")
+    if len(questions) < 60:
+        breach("docs/questions.txt", f"{len(questions)} questions, not 60")
 
 
 def check_headers():
@@ -178,6 +210,7 @@ check_readme()
 check_compilations()
 check_version()
 check_links(tracked_pages())
+check_questions()
 check_headers()
 check_reference_values()
 check_programs()
