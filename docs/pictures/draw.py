@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the pictures of README.md and docs/scaling.md from what the program reports, and takes those of docs/figures.md
+"""Draws the pictures of README.md and docs/scaling.md from what the program reports, and takes those of docs/papers/
 from the notebooks.
 
 docs/pictures/draw.py                       the .svg files from the .json files beside them and from notebooks/

@@ -23,12 +23,12 @@ MODEL = ("(lambda task, shifted: regression.generalization_error(regression.{}(t
 
 # page, its words with {} in the place of each number, and what the numbers are
 ROWS = [
-    ("docs/findings.md", "$s = 0.43$, $1/s = {}$", "1 / 0.43"),
-    ("docs/findings.md", "{} for attention and {} for the [ridge](glossary.md#the-model); the ratio, {},",
+    ("docs/papers/scalable_softmax.md", "$s = 0.43$, $1/s = {}$", "1 / 0.43"),
+    ("docs/papers/temperature.md", "tends to {} for attention and {} for the ridge. The ratio, {},",
      "50 * 51 + 50 * 0.01", "50 * 0.01", "51 / 0.01 + 1"),
-    ("docs/findings.md", "among scores N(0, 1) at {}, {} and {} ($n = 100$", *(GAP.format(n) for n in (100, 10000, 100000))),
-    ("docs/findings.md", "keeps {} at $n = 100$, {} at $10^4$ and {} at", *(NEEDLE.format(n) for n in (100, 10**4, 10**6))),
-    ("docs/findings.md", "it is {} of a row of 2, {} of 7 (Fig. 2's prompt), {} of 40, {} of 200",
+    ("docs/papers/scalable_softmax.md", "among scores N(0, 1) at {}, {} and {} ($n = 100$", *(GAP.format(n) for n in (100, 10000, 100000))),
+    ("docs/papers/scalable_softmax.md", "keeps {} at $n = 100$, {} at $10^4$ and {} at", *(NEEDLE.format(n) for n in (100, 10**4, 10**6))),
+    ("docs/papers/signed_averaging.md", "it is {} of a row of 2, {} of 7 (Fig. 2's prompt), {} of 40, {} of 200",
      *(f"1 / (1 + ({n} - 1) * exp(-4.0))" for n in (2, 7, 40, 200))),
     ("docs/model.md", "is {} times as large at temperature 1 as at its best temperature, that of the trained layer {} times",
      *(f"(lambda e: e(1.0) / e.minimum())({MODEL.format(name)})" for name in ("pretrained_attention", "trained_attention"))),
