@@ -210,7 +210,7 @@ class Renderer:
 
     def page(self, page):
         title, here = title_of(self.root / page), "index.html" if page == "README.md" else page[:-3] + ".html"
-        body = with_named_beginnings(self.body(page, (self.root / page).read_text()))
+        body = with_named_beginnings(self.body(page, with_shown_files((self.root / page).read_text(), self.root)))
         self.entries += search.sections(title, here, body)
         if page == "docs/glossary.md":
             self.entries += search.terms(title, here, body)
@@ -268,6 +268,12 @@ class Renderer:
 def write(file, text):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
+
+
+def with_shown_files(text, root):
+    """The text with each file of examples/ that is named in a line of its own, below it."""
+    shown = re.compile(r"^\[`(examples/[^`]+\.(cpp|txt))`\]\([^)]+\)$", re.M)
+    return shown.sub(lambda found: f"{found[0]}\n\n```{found[2]}\n{(root / found[1]).read_text()}```", text)
 
 
 def without_code(text):

@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: a map on a matrix of scores under a causal mask.
+// Shown by docs/first_steps.md: a map on a matrix of scores under a causal mask.
 #include <cstdio>
 #include <incontext/apply/rows.hpp>
 #include <incontext/scoring/ssmax.hpp>

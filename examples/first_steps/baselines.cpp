@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: the floor of in-context regression, exact at every length.
+// Shown by docs/first_steps.md: the floor of in-context regression, exact at every length.
 #include <cstdio>
 #include <incontext/baselines.hpp>
 

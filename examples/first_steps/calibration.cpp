@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: is a head's scores' law normal, and how sharp must it be in longer rows?
+// Shown by docs/first_steps.md: is a head's scores' law normal, and how sharp must it be in longer rows?
 #include <cmath>
 #include <cstdio>
 #include <incontext/calibration/head_calibration.hpp>

@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: one step of linear attention as a classifier, at its best rate.
+// Shown by docs/first_steps.md: one step of linear attention as a classifier, at its best rate.
 #include <cstdint>
 #include <cstdio>
 #include <incontext/classification/two_class_risk.hpp>

@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: a new formula in the scalars of core/, and a refused argument.
+// Shown by docs/first_steps.md: a new formula in the scalars of core/, and a refused argument.
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: the weight of a needle among normal scores, exact at every length.
+// Shown by docs/first_steps.md: the weight of a needle among normal scores, exact at every length.
 #include <cmath>
 #include <cstdio>
 #include <incontext/laws/gaussian_needle.hpp>

@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: one row of scores by maps that are chosen at run time.
+// Shown by docs/first_steps.md: one row of scores by maps that are chosen at run time.
 #include <cstdio>
 #include <incontext/maps.hpp>
 #include <vector>

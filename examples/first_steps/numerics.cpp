@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: the temperature at which a needle has half of the weight.
+// Shown by docs/first_steps.md: the temperature at which a needle has half of the weight.
 #include <cstdio>
 #include <incontext/laws/gaussian_needle.hpp>
 #include <incontext/numerics/solve.hpp>

@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: the normals of any trial, without those of the trials before it.
+// Shown by docs/first_steps.md: the normals of any trial, without those of the trials before it.
 #include <cstdint>
 #include <cstdio>
 #include <incontext/random.hpp>

@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: the temperature that serves a shifted law best, and what it saves.
+// Shown by docs/first_steps.md: the temperature that serves a shifted law best, and what it saves.
 #include <cstdio>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/pretrained_attention.hpp>

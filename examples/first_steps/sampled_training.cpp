@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: attention is trained to classify in context.
+// Shown by docs/first_steps.md: attention is trained to classify in context.
 #include <cstdio>
 #include <incontext/sampled_training.hpp>
 #include <incontext/scoring/softmax.hpp>

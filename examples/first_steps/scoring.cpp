@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: three maps, and what they leave to one high score in longer rows.
+// Shown by docs/first_steps.md: three maps, and what they leave to one high score in longer rows.
 #include <cstdio>
 #include <incontext/scoring.hpp>
 #include <vector>

@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: three rules of classification in context, on the same contexts.
+// Shown by docs/first_steps.md: three rules of classification in context, on the same contexts.
 #include <cstdio>
 #include <incontext/simulate/classification.hpp>
 #include <vector>

@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: a true and a false theory beside one simulation.
+// Shown by docs/first_steps.md: a true and a false theory beside one simulation.
 #include <algorithm>
 #include <cstdio>
 #include <incontext/statistics.hpp>

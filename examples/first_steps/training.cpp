@@ -1,4 +1,4 @@
-// A program of docs/first_steps.md, word for word: what a loss curve shows before a layer has learned its task.
+// Shown by docs/first_steps.md: what a loss curve shows before a layer has learned its task.
 #include <cstdio>
 #include <incontext/training.hpp>
 

@@ -9,8 +9,8 @@
   * Every question of docs/questions.txt, which users have brought, is answered under the heading that stands beside it:
     the words after it are there.
   * The tests and pages that a header names are there. The `spec` of a case of the reference values is a section of docs/theory/.
-  * README's first program is that of a consumer project; every program of tests/docs/ and of
-    examples/first_steps/ and what it prints is quoted by a page; each room has a first program of 15 to 30 lines.
+  * README's first program is that of a consumer project; every program of tests/docs/ and what it
+    prints is quoted by a page; docs/first_steps.md names those of examples/first_steps/, and the site shows them; each room has a first program of 15 to 30 lines.
   * The commands of recorded runs name a task and options of incontext train.
 
 No packaged checker of links reads the headings of Markdown or the comments of C++.
@@ -135,11 +135,15 @@ def check_programs():
     if blocks[:1] != [without_first_line("tests/consume/simulate.cpp")]:
         breach("README.md", "its first program is not tests/consume/simulate.cpp")
     pages = [page.read_text() for page in Path("docs").rglob("*.md")]
-    for source in sorted([*Path("tests/docs").glob("*.cpp"), *Path("examples/first_steps").glob("*.cpp")]):
+    for source in sorted(Path("tests/docs").glob("*.cpp")):
         printed = source.with_suffix(".txt")
         for name, block in ((source, f"```cpp\n{without_first_line(source)}```"), (printed, f"```\n{printed.read_text()}```")):
             if not any(block in page for page in pages):
                 breach(name, "no page of docs/ quotes it")
+    first_steps = Path("docs/first_steps.md").read_text().splitlines()
+    for source in sorted(Path("examples/first_steps").glob("*.*")):
+        if f"[`{source}`](../{source})" not in first_steps:
+            breach(source, "docs/first_steps.md does not name it in a line of its own, which the site takes the file from")
     for room in sorted([*Path("include/incontext").iterdir(), *Path("cuda/incontext").iterdir()]):
         if room.is_dir():
             first = Path("examples/first_steps", room.name + ".cpp")
