@@ -141,7 +141,8 @@ struct Paper {
   std::string arxiv;
   std::string title;
   std::string authors;
-  std::string text;  ///< which text of the paper was read, and what it lacks
+  std::string text;                        ///< which text of the paper was read, and what it lacks
+  std::vector<std::string> theorems = {};  ///< which of its theorems were read, and in what form
 };
 
 /// All claims files together.

@@ -273,8 +273,8 @@ void read_file(const ClaimsText& file, Registry& registry) {
     }
   }();
   TableReader table(parsed, file.name, "the paper");
-  const Paper paper{table.needed_text("paper"), table.needed_text("arxiv"), table.needed_text("title"),
-                    table.needed_text("authors"), table.needed_text("text")};
+  const Paper paper{table.needed_text("paper"),   table.needed_text("arxiv"), table.needed_text("title"),
+                    table.needed_text("authors"), table.needed_text("text"),  table.texts("theorems")};
   for (auto& [name, run] : table.named_tables("runs")) {
     Command command{.name = name};
     if (registry.has_command(name)) run.refuse_whole("is there twice");

@@ -76,6 +76,8 @@ void add_verify_options(CLI::App& app, VerifyOptions& o) {
                             "how to write them",
                             "FILE.toml"));
   add_flag(app, "--list", o.list, "List the claims and run nothing");
+  add_flag(app, "--print-claims", o.print_claims,
+           "Print the file of a paper's claims, to be changed and tried by --claims-file");
   head_options(app, "Claims");
   add_count<std::uint64_t>(app, "--seed", o.seed, "Seed of every simulation", 0);
   show_no_default(
@@ -90,6 +92,10 @@ void add_verify_options(CLI::App& app, VerifyOptions& o) {
 UnusedOptions complete(const CLI::App& app, VerifyOptions& o) {
   UnusedOptions unused(app);
   if (o.list) unused.add("--list", {"--seed", "--jobs", "--page", "--audit"});
+  if (o.print_claims) {
+    unused.add("--print-claims", {"--list", "--edition", "--seed", "--jobs", "--page", "--audit", "--output",
+                                  "--format", "--quiet", "--replace-by-partial"});
+  }
   if (o.output.format != Format::table) unused.add("--format csv or json", {"--audit"});
   o.registry = registry_of(o);
   for (const std::string& id : o.claims) require_claim(o.registry, id);
@@ -115,6 +121,15 @@ std::vector<Claim> claims_of(const VerifyOptions& o) {
   }
   if (chosen.empty()) throw InputError("--claim: none of these claims is of --paper (needs a claim of that paper)");
   return chosen;
+}
+
+std::string claims_text(const VerifyOptions& o) {
+  const std::vector<Claim> claims = claims_of(o);
+  const std::size_t paper = claims.front().paper;
+  for (const Claim& claim : claims) {
+    if (claim.paper != paper) throw InputError("--print-claims: needs one paper, by --paper or --claim");
+  }
+  return o.claims_file.empty() ? built_in_claims()[paper].text : read_whole_file(o.claims_file);
 }
 
 }  // namespace incontext::examples::verify

@@ -20,6 +20,7 @@ struct VerifyOptions {
   std::uint64_t seed = 1;
   std::int64_t jobs = 0;  ///< 0: as many as the machine has cores
   bool list = false;
+  bool print_claims = false;
   std::string page = {};  ///< a file for the report as HTML
   OutputOptions output = {};
 };
@@ -31,5 +32,8 @@ UnusedOptions complete(const CLI::App& app, VerifyOptions& o);
 
 /// The claims that the options ask for. Those with runs that the edition leaves out are not tried, with the reason.
 std::vector<Claim> claims_of(const VerifyOptions& o);
+
+/// The file of the claims that the options ask for, as it was read. Throws InputError if they are of several papers.
+std::string claims_text(const VerifyOptions& o);
 
 }  // namespace incontext::examples::verify

@@ -14,8 +14,12 @@ std::string page_of(const Report& report, const Registry& registry) {
   ordered_json papers = ordered_json::array(), formulas = ordered_json::object(), meanings = ordered_json::object();
   for (const auto& [outcome, word] : outcome_words) meanings[word] = meaning_of(outcome);
   for (const Paper& paper : registry.papers) {
-    papers.push_back(
-        {{"arxiv", paper.arxiv}, {"title", paper.title}, {"authors", paper.authors}, {"text", paper.text}});
+    papers.push_back({{"arxiv", paper.arxiv},
+                      {"title", paper.title},
+                      {"authors", paper.authors},
+                      {"text", paper.text},
+                      {"theorems", paper.theorems},
+                      {"word", paper.word}});
   }
   for (const Claim& claim : registry.claims) {
     if (!claim.formula.empty()) formulas[claim.id] = claim.formula;

@@ -1,6 +1,8 @@
 // incontext verify: every claim of the five papers on trial. It runs other subcommands, reads their reports, and
 // decides about each claim from its rows.
 
+#include <cstdio>
+
 #include "examples/incontext/subcommand.hpp"
 #include "examples/verify/edition.hpp"
 #include "examples/verify/options.hpp"
@@ -37,6 +39,7 @@ int run_ledger(VerifyOptions& o, Report report) {
 
 int run(const CLI::App& app, VerifyOptions& o) {
   Report report = report_on(app, complete(app, o));
+  if (o.print_claims) return std::fputs(claims_text(o).c_str(), stdout) < 0 ? 2 : 0;
   if (!o.list) return run_ledger(o, std::move(report));
   report.tables.push_back(list_table(claims_of(o), o.registry));
   return deliver(std::move(report), o.output);
@@ -61,7 +64,8 @@ Subcommand subcommand() {
           "\nExamples:\n"
           "  incontext verify --page ledger.html\n"
           "  incontext verify --claim temperature/theorem-4.2,normsoftmax/figure-5\n"
-          "  incontext verify --paper 2501.19399 --edition full --output ssmax.json\n",
+          "  incontext verify --paper 2501.19399 --edition full --output ssmax.json\n"
+          "  incontext verify --paper 2501.19399 --print-claims > mine.toml\n",
       .add_options = [options](CLI::App& app) { add_verify_options(app, *options); },
       .body = [options](const CLI::App& app) { return run(app, *options); }};
 }

@@ -72,6 +72,15 @@ def _():
     assert found["verdict"] is None
 
 
+@case("the claims of a paper are printed as they are, and can be tried again")
+def _():
+    printed = run("verify --paper 2501.19399 --print-claims")
+    assert printed.code == 0
+    assert printed.output == (ROOT / "examples/verify/claims/scalable_softmax.toml").read_text()
+    assert run("verify --claim scalable-softmax/fading --print-claims").output == printed.output
+    refused("verify --print-claims", "--print-claims: needs one paper")
+
+
 @case("an unknown claim or paper is refused with the nearest")
 def _():
     refused("verify --claim temperature/theorm-4.2", "temperature/theorem-4.2?")
