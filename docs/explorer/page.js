@@ -185,6 +185,14 @@ function showNumbers() {
       (states ? ' Of a dashed curve z counts only what is beyond the error that the approximation states; where that is more than 5 %, the curve is dotted, its points are hollow, and their lines here are gray.' : '');
 }
 
+function showVerdict({looks, judged, disagreements, largest, bound}) {
+  const points = `${judged} point${judged === 1 ? '' : 's'}`;
+  byId('verdict').textContent = judged === 0 ? 'Too few trials to judge.' :
+      (disagreements === 0 ? `Theory and simulation agree at all ${points}` : `Theory and simulation disagree at ${disagreements} of ${points}`) +
+      `: largest |z| ${largest.toFixed(2)}, bound ${bound.toFixed(2)} for so many points and ${looks} look${looks === 1 ? '' : 's'}.`;
+  byId('verdict').classList.toggle('wrong', disagreements > 0);
+}
+
 function showLegend() {
   byId('legend').replaceChildren(...state.picture.curves.map((curve, i) => {
     const item = element('li'), sample = element('i', {class: `curve${i} ${curve.is_approximation ? 'approximation' : ''}`});
@@ -221,6 +229,7 @@ function restart() {
     state.picture = call('theory', ['string', 'string'], [state.panel.name, settings]);
     call('start', ['string', 'string', 'number'], [state.panel.name, settings, state.seed]);
     say('');
+    byId('verdict').textContent = '';
     draw();
     showLegend();
     showNumbers();
@@ -235,6 +244,7 @@ function drawTrials(trials) {
   const took = performance.now() - before;
   draw();
   showNumbers();
+  showVerdict(call('verdict', [], []));
   return took;
 }
 

@@ -1,12 +1,14 @@
 #include "docs/explorer/session.hpp"
 
 #include <incontext/statistics/agreement.hpp>
+#include <incontext/statistics/family_verdict.hpp>
 #include <incontext/statistics/moments.hpp>
 
 #include <algorithm>
 #include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <stdexcept>
 
 #include "docs/explorer/panel.hpp"
@@ -83,11 +85,13 @@ struct Run {
   std::uint64_t seed;
   std::vector<std::vector<statistics::Moments>> moments = {};
   std::vector<std::vector<double>> rounding = {};
+  int looks = 0;
 
   void add(std::int64_t trials) {
     const Simulated drawn =
         panel.simulate(settings, {.seed = seed, .trials = trials, .device = simulate::Device::serial});
     seed += 0xD1B54A32D192ED03ULL;
+    ++looks;
     moments.resize(drawn.size());
     rounding.resize(drawn.size());
     for (std::size_t i = 0; i < drawn.size(); ++i) {
@@ -100,15 +104,42 @@ struct Run {
     }
   }
 
+  [[nodiscard]] statistics::Estimate estimate(std::size_t i, std::size_t j) const {
+    statistics::Estimate result(moments[i][j]);
+    result.rounding = rounding[i][j];
+    return result;
+  }
+
+  /// The relative error that the theory states of point j of curve i.
+  [[nodiscard]] double theory_error(std::size_t i, std::size_t j) const {
+    const Curve& curve = picture.curves.at(i);
+    return curve.errors.empty() ? 0 : curve.expected.at(j).error / std::abs(curve.expected.at(j).value);
+  }
+
+  [[nodiscard]] Json verdict() const {
+    std::vector<statistics::Comparison> family;
+    for (std::size_t i = 0; i < moments.size(); ++i) {
+      for (std::size_t j = 0; j < moments[i].size(); ++j) {
+        if (!is_in_range(theory_error(i, j))) continue;
+        family.push_back(statistics::compare(picture.curves.at(i).expected.at(j), estimate(i, j)));
+      }
+    }
+    const double k = std::numbers::pi * std::max(looks, 1);
+    const statistics::FamilyVerdict whole = statistics::judge(family, 1e-3 * 6 / (k * k));
+    return {{"looks", looks},
+            {"judged", whole.judged},
+            {"disagreements", whole.disagreements},
+            {"largest", whole.farthest ? Json(family[*whole.farthest].agreement.excess) : Json()},
+            {"bound", whole.bound}};
+  }
+
   [[nodiscard]] Json points(std::size_t i) const {
     const Curve& curve = picture.curves.at(i);
     Json result = Json::array();
     for (std::size_t j = 0; j < moments[i].size(); ++j) {
-      statistics::Estimate estimate(moments[i][j]);
-      estimate.rounding = rounding[i][j];
+      const statistics::Estimate estimate = this->estimate(i, j);
       const auto agreement = statistics::agree(curve.expected.at(j), estimate);
-      const double theory_error =
-          curve.errors.empty() ? 0 : curve.expected.at(j).error / std::abs(curve.expected.at(j).value);
+      const double theory_error = this->theory_error(i, j);
       result.push_back({{"x", picture.points.at(j)},
                         {"theory", curve.expected.at(j).value},
                         {"mean", estimate.mean},
@@ -195,6 +226,13 @@ std::string step(std::int64_t trials) {
     Json result = Json::array();
     for (std::size_t i = 0; i < running->moments.size(); ++i) result.push_back(running->points(i));
     return result;
+  });
+}
+
+std::string verdict() {
+  return answer([] {
+    if (!running) throw std::logic_error("no simulation was started");
+    return running->verdict();
   });
 }
 

@@ -19,4 +19,9 @@ std::string start(const std::string& panel, const std::string& settings, std::ui
 /// standard errors, and z: the deviation beyond the theory's own error, in standard errors.
 std::string step(std::int64_t trials);
 
+/// Whether all points that are within their curve's range agree: how many were judged and how many disagree, the
+/// largest |z|, and the bound on it. The page looks after every step. Look k has the level 0.001 times 6/(pi k)^2, so
+/// that right curves are called wrong in one of 1000 runs, however long one watches (docs/theory/statistics.md#comparisons).
+std::string verdict();
+
 }  // namespace incontext::explorer

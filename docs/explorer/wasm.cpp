@@ -27,4 +27,6 @@ EMSCRIPTEN_KEEPALIVE const char* explorer_start(const char* panel, const char* s
 }
 
 EMSCRIPTEN_KEEPALIVE const char* explorer_step(int trials) { return kept(incontext::explorer::step(trials)); }
+
+EMSCRIPTEN_KEEPALIVE const char* explorer_verdict() { return kept(incontext::explorer::verdict()); }
 }

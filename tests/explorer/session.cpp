@@ -53,6 +53,32 @@ TEST_CASE("the explorer's simulations agree with its curves, and not with those 
   }
 }
 
+TEST_CASE("the explorer says that its curves and points agree, by a bound that grows with the looks") {
+  for (const Json& panel : Json::parse(explorer::describe())) {
+    CAPTURE(panel["name"]);
+    REQUIRE(Json::parse(explorer::start(panel["name"], start_of(panel).dump(), 5)).empty());
+    double bound = 0;
+    for (int look = 1; look <= 8; ++look) {
+      double largest = 0;
+      for (const Json& series : Json::parse(explorer::step(2048))) {
+        for (const Json& point : series["points"]) {
+          if (point["in_range"].get<bool>()) largest = std::max(largest, std::abs(point["z"].get<double>()));
+        }
+      }
+      const Json found = Json::parse(explorer::verdict());
+      CHECK(found["looks"] == look);
+      CHECK(found["judged"].get<int>() >= 5);
+      CHECK(found["disagreements"] == 0);
+      CHECK(found["largest"] == largest);
+      CHECK(largest < found["bound"].get<double>());
+      CHECK(found["bound"].get<double>() > bound);
+      bound = found["bound"];
+    }
+    CHECK(bound > 4.5);
+    CHECK(bound < 6);
+  }
+}
+
 TEST_CASE("the explorer marks where its approximations are out of range, and there alone") {
   for (const Json& panel : Json::parse(explorer::describe())) {
     const std::string name = panel["name"], settings = start_of(panel).dump();
