@@ -206,7 +206,7 @@ def check_recorded_commands():
 
 
 def tracked_pages():
-    pages = [*Path(".").glob("*.md"), *Path("docs").rglob("*.md"), *Path("packaging").rglob("*.md")]
+    pages = [*Path(".").glob("*.md"), *Path("docs").rglob("*.md"), *Path("packaging").rglob("*.md"), Path("bench/README.md"), Path("tests/gpu/README.md")]
     return sorted(str(page) for page in pages)
 
 
