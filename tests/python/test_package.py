@@ -33,13 +33,12 @@ def functions(room):
 
 
 def table():
-    """The rows of docs/python.md: C++ name to Python name, "" where there is none, and the reason. A name without a row
-    is the same in Python."""
+    """The lines of python/other_names.txt: C++ name to Python name, "" where there is none, and the reason. A name
+    without a line is the same in Python."""
     rows = {}
-    for line in (ROOT / "docs/python.md").read_text().splitlines():
-        match = re.match(r"\| `(\w+::\w+)` \| (?:`([\w.]+)`)? ?\|(.*)\|", line)
-        if match:
-            rows[match.group(1)] = (match.group(2) or "", match.group(3).strip())
+    for line in (ROOT / "python/other_names.txt").read_text().splitlines()[1:]:
+        name, python, reason = re.fullmatch(r"(\w+::\w+) = ([\w.]*)(?:; (.+))?", line).groups()
+        rows[name] = (python, reason or "")
     return rows
 
 
