@@ -384,5 +384,75 @@ def scaled_dot_product_attention(query: Any, key: Any, value: Any, attn_mask: An
     return out.to(query.dtype)
 
 
+def _own_mask(mask: Any, query: Any, key: Any) -> Any:
+    """A model's mask, True for the keys that are seen or numbers that are added, with -infinity for a masked key."""
+    mask = mask[..., :key.shape[-2]]
+    if mask.dtype == torch.bool:
+        return mask
+    return mask.to(query.dtype).masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -math.inf)
+
+
+def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | None = None, *,
+                       inverse_temperature: Any = None) -> None:
+    """Gives the models of Hugging Face's Transformers attention by a map, under a name.
+
+        incontext.torch.register_attention("ssmax", scoring.SSMax(0.43))
+        model.set_attn_implementation("ssmax")       # or from_pretrained(..., attn_implementation="ssmax")
+
+    `map` is softmax unless it is given: one of incontext.scoring, or a layer of this module whose parameters are trained
+    where the caller's optimizer has them; or a list with one for each layer of the model. `inverse_temperature` multiplies
+    the scores of each head: numbers of layers x heads, such as a plan for longer prompts.
+
+    Masks are the model's: causal, padding, sliding windows, also of a batch that is padded on the left. A query that sees
+    no key has the output 0. Heads of queries may share keys. The weights of `output_attentions` are not returned. A model
+    whose attention does more than scores, map and values (a soft cap, a sink) is refused when it is run, and so is a name
+    that is Transformers' own. Registered again, a name has the new map.
+    """
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import eager_mask
+
+    where = "incontext.torch.register_attention"
+    maps = list(map) if map is not None and not isinstance(map, (Map, _Layer)) else None
+    for one in maps if maps is not None else [map if map is not None else scoring.Softmax()]:
+        if not isinstance(one, (Map, _Layer)):
+            raise TypeError(f"{where}: map is no map (value = {one!r}; needs one of incontext.scoring, or a layer of "
+                            "incontext.torch)")
+    known = AttentionInterface().get(name, None)
+    if name == "eager" or (known is not None and getattr(known, "__module__", None) != __name__):
+        raise ValueError(f"{where}: name is an attention of Transformers (value = {name!r}; needs a name of your own)")
+    plan = None if inverse_temperature is None else torch.as_tensor(inverse_temperature, dtype=torch.float64)
+    if plan is not None and (plan.ndim != 2 or not bool(torch.isfinite(plan).all()) or bool((plan <= 0).any())):
+        raise ValueError(f"{where}: inverse_temperature is not positive numbers of layers x heads (value = "
+                         f"{tuple(plan.shape)})")
+
+    def attention(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None,
+                  dropout: float = 0.0, is_causal: bool | None = None, **options: Any) -> Any:
+        for option in ("softcap", "s_aux", "position_bias"):
+            if options.get(option) is not None:
+                raise ValueError(f"{where}: the model's attention has {option}, which attention {name!r} has not")
+        layer = getattr(module, "layer_idx", None)
+        for what, count in (("map", None if maps is None else len(maps)),
+                            ("inverse_temperature", None if plan is None else len(plan))):
+            if count is not None and (layer is None or layer >= count):
+                raise ValueError(f"{where}: {what} has nothing for this layer of the model (value = {layer}; "
+                                 f"{what} has {count} layers)")
+        if plan is not None:
+            if plan.shape[1] != query.shape[1]:
+                raise ValueError(f"{where}: inverse_temperature does not fit the heads of the model (value = "
+                                 f"{plan.shape[1]}; needs {query.shape[1]})")
+            query = query * plan[layer].to(query)[:, None, None]
+        if attention_mask is not None:
+            causal, mask = False, _own_mask(attention_mask, query, key)
+        else:
+            causal, mask = getattr(module, "is_causal", False) if is_causal is None else is_causal, None
+        out = scaled_dot_product_attention(
+            query, key, value, mask, dropout if module.training else 0.0, causal, scaling, query.shape[1] != key.shape[1],
+            map=map if maps is None else maps[layer], finite_masks=False, zero_masked_rows=True)
+        return out.transpose(1, 2).contiguous(), None
+
+    AttentionInterface.register(name, attention)
+    AttentionMaskInterface.register(name, eager_mask)
+
+
 def __dir__() -> list[str]:
     return own_names(sys.modules[__name__])

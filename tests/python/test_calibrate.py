@@ -511,6 +511,10 @@ def test_each_kind_of_head_gets_its_advice_and_it_holds_in_fresh_longer_rows():
     for one in (mixing, sink):
         assert one.lengths == [96, 192, 384] and one.inverse_temperature[0] == pytest.approx(1, abs=1e-9)
         assert one.error < 0.1 and one.error <= one.next_error
+    plan = advice.plan(384)
+    assert plan.tolist() == [[mixing.inverse_temperature[2], sink.inverse_temperature[2], 1, 1]] and (plan[0, :2] > 1).all()
+    with pytest.raises(ValueError, match="row_length is not among the lengths of the advice .value = 400; needs one of 96, 192, 384"):
+        advice.plan(400)
     # Fresh rows of four times the length at the inverse temperature of the advice, and at 1
     longer = heads_of_a_model(8, 384, random)[0, :, :, -16:]
     now = heads_of_a_model(32, 96, random)[0, :, :, -4:]
