@@ -23,7 +23,7 @@ namespace {
 using Settings = incontext::baselines::CurveSettings<double>;
 
 struct BaselineOptions {
-  Settings settings = {.dimension = 20, .noise_variance = 0.1, .task_variance = 0.05};
+  Settings settings = {.dimension = 20, .noise_variance = 0.1, .task_variance = 1.0 / 20};
   std::vector<std::int64_t> lengths = {1, 2, 5, 10, 20, 40, 80, 160};
   bool without_query_noise = false;
   SimulationOptions simulation = {};
@@ -37,8 +37,9 @@ void add_options(CLI::App& app, BaselineOptions& o) {
   add_counts(app, "--context-lengths", o.lengths, "Numbers of examples in a context", 0, 1000000);
   add_number(app, "--noise-variance", o.settings.noise_variance, "Variance of the labels' noise", not_negative,
              "0 <= value");
-  add_number(app, "--task-variance", o.settings.task_variance, "Variance of each entry of the task", positive,
-             "0 < value");
+  show_no_default(add_number(app, "--task-variance", o.settings.task_variance,
+                             "Variance of each entry of the task; one over the dimension if absent", positive,
+                             "0 < value"));
   add_number(app, "--input-variance", o.settings.input_variance, "Variance of each entry of the inputs", positive,
              "0 < value");
   add_counts(app, "--layers", o.settings.layers,
@@ -80,6 +81,7 @@ UnusedOptions complete(const CLI::App& app, BaselineOptions& o) {
   UnusedOptions unused(app);
   add_unused_run_options(unused, o.simulation, o.output);
   if (!is_given(app, "--layers") && !is_given(app, "--looped")) o.settings.layers = {1, 2, 4};
+  if (!is_given(app, "--task-variance")) o.settings.task_variance = 1 / static_cast<double>(o.settings.dimension);
   o.settings.query_noise = !o.without_query_noise;
   if (o.settings.pretraining_tasks.empty()) unused.add("no --pretraining-tasks", {"--pools", "--pool-seed"});
   return unused;

@@ -1,5 +1,6 @@
 #include "examples/softmax_error/theory.hpp"
 
+#include <incontext/baselines/ridge_risk.hpp>
 #include <incontext/regression/centered_ridge_risk.hpp>
 #include <incontext/regression/generalization_error.hpp>
 #include <incontext/regression/inverse_temperature_parabola.hpp>
@@ -9,6 +10,7 @@
 #include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/regression/softmax_second_order.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <variant>
@@ -87,9 +89,14 @@ double approximate_optimal_temperature(const Situation& at) {
 
 std::optional<double> bayes_risk(const Situation& at) {
   if (!at.task.input_mean().isZero(0)) return std::nullopt;
-  const std::int64_t l = at.context_length + 1;  // centering costs one example, and the posterior mean does not center
-  if (at.isotropic) return regression::centered_ridge_risk_isotropic_limit(at.isotropic->task, l);
-  return regression::centered_ridge_risk_equivalent(at.task, l).risk;
+  constexpr std::int64_t largest_spectrum = 10'000;
+  if (at.isotropic && std::min(at.context_length, at.isotropic->task.dimension) <= largest_spectrum) {
+    const auto& task = at.isotropic->task;
+    const incontext::baselines::WishartSpectrum<double> spectrum(at.context_length, task.dimension);
+    return incontext::baselines::bayes_risk(spectrum, {task.noise_variance, task.input_variance * task.task_variance});
+  }
+  // Centering costs one example, and the posterior mean does not center.
+  return regression::centered_ridge_risk_equivalent(at.task, at.context_length + 1).risk;
 }
 
 Heads best_heads(const Situation& at, std::int64_t count) {

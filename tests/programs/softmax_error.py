@@ -57,6 +57,16 @@ def _():
                 assert one["error"] <= one["error_there"]
 
 
+@case("incontext softmax-error: the Bayes risk is that of incontext baselines at the same size and defaults")
+def _():
+    for d, l in (12, 64), (30, 20):
+        found = report(f"softmax-error --attention scaled --dimension {d} --context-length {l} --temperatures 3 --no-simulation")
+        (curves,) = report(f"baselines --dimension {d} --context-lengths {l} --no-simulation")["tables"]
+        for one in found["tables"][0]["rows"]:
+            assert near(one["bayes"], curves["rows"][0]["bayes"], 1e-12)
+            assert not near(one["bayes"], curves["rows"][0]["bayes_limit"], 1e-4)
+
+
 @case("incontext softmax-error: the second order is absent where its own term is too large")
 def _():
     # At d = 40, l = 1000 and the optimal temperature of softmax it would be 5.74 beside 0.589.
