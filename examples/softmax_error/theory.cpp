@@ -10,7 +10,6 @@
 #include <incontext/regression/softmax_optimum.hpp>
 #include <incontext/regression/softmax_second_order.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <variant>
@@ -89,8 +88,7 @@ double approximate_optimal_temperature(const Situation& at) {
 
 std::optional<double> bayes_risk(const Situation& at) {
   if (!at.task.input_mean().isZero(0)) return std::nullopt;
-  constexpr std::int64_t largest_spectrum = 10'000;
-  if (at.isotropic && std::min(at.context_length, at.isotropic->task.dimension) <= largest_spectrum) {
+  if (at.isotropic) {
     const auto& task = at.isotropic->task;
     const incontext::baselines::WishartSpectrum<double> spectrum(at.context_length, task.dimension);
     return incontext::baselines::bayes_risk(spectrum, {task.noise_variance, task.input_variance * task.task_variance});
