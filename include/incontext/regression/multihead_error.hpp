@@ -202,8 +202,8 @@ struct HeadsOptimum {
 ///           sign, until a round gains less than 3e-5 of the error, at most five rounds.
 /// Shapes    (key_query M: d x d, task: d, context_length l, H) -> H scales and values, by falling |scale|
 /// Units     as multihead_error.
-/// Domain    as multihead_error; |scales| times the root mean square deviation of the scores from 1/50 to 3, of a single
-///           head to 100.
+/// Domain    as multihead_error. Scales are searched where |scale| times the root mean square deviation of the scores is
+///           between 1/50 and 3, for a single head between 1/50 and 100.
 /// Limits    H = 1: the best temperature with the best value. H = 2 in long contexts: small opposed scales, near linear
 ///           attention on the centered context.
 /// Errors    as multihead_error.

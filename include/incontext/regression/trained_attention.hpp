@@ -44,7 +44,7 @@ Attention<T> attention_of_least_error(const char* name, const LinearTask<T>& tas
 ///
 ///     const auto attention = regression::trained_attention(task, /*context_length=*/40);
 ///
-/// Source    derived: docs/theory/training.md#population-optima; arXiv 2511.01292 Proposition 4.4 has the limit.
+/// Source    derived: docs/theory/training.md#population-optima; its limit is Proposition 4.4 of arXiv 2511.01292.
 /// Shapes    (task: d, context_length l) -> attention: d
 /// Units     M in one over input units squared (scores dimensionless).
 /// Domain    l >= 2; inputs and tasks of mean 0.
