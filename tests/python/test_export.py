@@ -8,7 +8,7 @@ import pytest
 import incontext as ic
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/calibrate.md"
-LOAD, WEIGHTS, DEFINE, SAVE, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
+LOAD, WEIGHTS, DEFINE, SAVE, LONGER = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 
@@ -134,6 +134,24 @@ def test_the_scores_themselves(kind, tmp_path, monkeypatch):
     with torch.no_grad():
         model(**tokens)
     assert len(found["layers"]) == len(weights)
+
+
+def test_prompts_of_two_lengths_are_forecast(capsys):
+    saved_scores = run(DEFINE)["saved_scores"]
+    model, _ = small_model("bert", "sdpa")
+
+    def scores_of(tokens):
+        layers = []
+        with torch.no_grad(), saved_scores(layers):
+            model(input_ids=tokens[None])
+        return torch.cat(layers).numpy()
+
+    report = run(LONGER, incontext=ic, scores_of=scores_of, texts=[torch.randint(0, 50, (64,)) for _ in range(12)])["report"]
+    assert capsys.readouterr().out.strip() == str(report.forecast(512)).strip()
+    assert [(one.layer, one.head) for one in report.forecast(512)] == [(layer, head) for layer in range(2) for head in range(4)]
+    for one in report.forecast(512):
+        assert 0 < one.entropy.low <= one.entropy.value <= one.entropy.high
+        assert one.entropy.value < numpy.log(512)
 
 
 @pytest.mark.parametrize("causal", [False, True])
