@@ -89,14 +89,15 @@ class Advices(list[Advice]):
 
     def plan(self, row_length: int) -> numpy.ndarray:
         """The inverse temperatures for rows of one of the advice's lengths, layers x heads, with 1 for heads that are left
-        alone. `incontext.torch.register_attention` takes them."""
+        alone, and where no inverse temperature holds the quantity. `incontext.torch.register_attention` takes them."""
         found = numpy.ones((1 + max(one.layer for one in self), 1 + max(one.head for one in self)))
         for one in self:
             if row_length not in one.lengths:
                 raise ValueError(f"incontext::calibration::Advices: row_length is not among the lengths of the advice (value = "
                                  f"{row_length}; needs one of {', '.join(map(str, one.lengths))})")
-            if one.held is not None:
-                found[one.layer, one.head] = one.inverse_temperature[one.lengths.index(row_length)]
+            beta = one.inverse_temperature[one.lengths.index(row_length)] if one.held is not None else math.nan
+            if math.isfinite(beta):
+                found[one.layer, one.head] = beta
         return found
 
     def _table(self) -> _Table:

@@ -412,7 +412,9 @@ def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | N
     from transformers.masking_utils import eager_mask
 
     where = "incontext.torch.register_attention"
-    maps = list(map) if map is not None and not isinstance(map, (Map, _Layer)) else None
+    if not isinstance(name, str):
+        raise TypeError(f"{where}: name is no text (value = {name!r})")
+    maps = list(map) if isinstance(map, Iterable) and not isinstance(map, (str, Map, _Layer)) else None
     for one in maps if maps is not None else [map if map is not None else scoring.Softmax()]:
         if not isinstance(one, (Map, _Layer)):
             raise TypeError(f"{where}: map is no map (value = {one!r}; needs one of incontext.scoring, or a layer of "
@@ -421,9 +423,13 @@ def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | N
     if name == "eager" or (known is not None and getattr(known, "__module__", None) != __name__):
         raise ValueError(f"{where}: name is an attention of Transformers (value = {name!r}; needs a name of your own)")
     plan = None if inverse_temperature is None else torch.as_tensor(inverse_temperature, dtype=torch.float64)
-    if plan is not None and (plan.ndim != 2 or not bool(torch.isfinite(plan).all()) or bool((plan <= 0).any())):
-        raise ValueError(f"{where}: inverse_temperature is not positive numbers of layers x heads (value = "
-                         f"{tuple(plan.shape)})")
+    if plan is not None and plan.ndim != 2:
+        raise ValueError(f"{where}: inverse_temperature has the wrong number of dimensions (value = {plan.ndim}; needs 2, "
+                         "layers x heads)")
+    for beta in [] if plan is None else plan.flatten().tolist():
+        if not 0 < beta < math.inf:
+            raise ValueError(f"{where}: inverse_temperature has a number that is not positive (value = {beta}; needs 0 < "
+                             "value < infinity)")
 
     def attention(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None,
                   dropout: float = 0.0, is_causal: bool | None = None, **options: Any) -> Any:
@@ -433,9 +439,9 @@ def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | N
         layer = getattr(module, "layer_idx", None)
         for what, count in (("map", None if maps is None else len(maps)),
                             ("inverse_temperature", None if plan is None else len(plan))):
-            if count is not None and (layer is None or layer >= count):
-                raise ValueError(f"{where}: {what} has nothing for this layer of the model (value = {layer}; "
-                                 f"{what} has {count} layers)")
+            depth = getattr(getattr(module, "config", None), "num_hidden_layers", count)
+            if count is not None and (layer is None or layer >= count or count != depth):
+                raise ValueError(f"{where}: {what} does not fit the layers of the model (value = {count}; needs {depth})")
         if plan is not None:
             if plan.shape[1] != query.shape[1]:
                 raise ValueError(f"{where}: inverse_temperature does not fit the heads of the model (value = "

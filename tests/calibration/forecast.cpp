@@ -257,6 +257,21 @@ TEST_CASE("a head of entropy 0 is covered, whatever the number of prompts", "[ca
   }
 }
 
+TEST_CASE("rows of all lengths, of a causal head, keep the share of keys that rows of one length keep",
+          "[calibration]") {
+  for (const double x : {1e-12, 0.1, 0.6, 2.0}) {
+    std::vector<Head> prompts = prompts_of({64}, 20, [&](std::int64_t) { return x; });
+    const std::vector<Head> longer = prompts_of({128}, 8, [&](std::int64_t) { return x; });
+    prompts.insert(prompts.end(), longer.begin(), longer.end());
+    const HeadForecast head = forecast_heads(arrays_of(prompts), {.causal = true}, 128, 64).front();
+    const double expected = static_cast<double>(literal_keys(longer, 0.95)) / 128 * head.row_length;
+    CAPTURE(x, head.row_length, head.keys_for_95.value, head.keys_for_95.measured, expected);
+    CHECK(head.row_length < 121);
+    if (x < 1) CHECK(head.keys_for_95.measured == Approx(expected).epsilon(0.02));  // wider: the share falls with n
+    CHECK(head.keys_for_95.covered);
+  }
+}
+
 TEST_CASE("equal scores have equal weights at every length and temperature", "[calibration]") {
   const auto flat = forecast_of({32, 64, 512}, [](std::int64_t) { return 1e-12; });
   CHECK(flat.entropy.value == Approx(std::log(512)));

@@ -513,6 +513,7 @@ def test_each_kind_of_head_gets_its_advice_and_it_holds_in_fresh_longer_rows():
         assert one.error < 0.1 and one.error <= one.next_error
     plan = advice.plan(384)
     assert plan.tolist() == [[mixing.inverse_temperature[2], sink.inverse_temperature[2], 1, 1]] and (plan[0, :2] > 1).all()
+    assert numpy.isfinite(report.advice(gap=4.0).plan(96 * 128)).all()
     with pytest.raises(ValueError, match="row_length is not among the lengths of the advice .value = 400; needs one of 96, 192, 384"):
         advice.plan(400)
     # Fresh rows of four times the length at the inverse temperature of the advice, and at 1

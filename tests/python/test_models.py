@@ -94,12 +94,18 @@ def test_what_is_wrong_is_refused():
             register(name)
     with pytest.raises(TypeError, match="map is no map .value = 'softmax'"):
         register("wrong", ["softmax"])
-    for plan in [1.0], [[0.0]], [[numpy.nan]]:
-        with pytest.raises(ValueError, match="inverse_temperature is not positive numbers of layers x heads"):
+    with pytest.raises(TypeError, match="map is no map .value = <class"):
+        register("wrong", scoring.SSMax)
+    with pytest.raises(TypeError, match="name is no text .value = SSMax"):
+        register(scoring.SSMax(0.4))
+    for plan, message in ([1.0], "wrong number of dimensions .value = 1; needs 2"), ([[0.0]], "value = 0.0"), \
+            ([[numpy.nan]], "value = nan"):
+        with pytest.raises(ValueError, match=f"inverse_temperature has .*{message}"):
             register("wrong", inverse_temperature=plan)
     for options, message in (
-        ({"map": [scoring.Softmax()]}, "map has nothing for this layer of the model .value = 1; map has 1 layers"),
-        ({"inverse_temperature": numpy.ones((1, 4))}, "inverse_temperature has nothing for this layer"),
+        ({"map": [scoring.Softmax()]}, "map does not fit the layers of the model .value = 1; needs 2"),
+        ({"map": [scoring.Softmax()] * 3}, "map does not fit the layers of the model .value = 3; needs 2"),
+        ({"inverse_temperature": numpy.ones((1, 4))}, "inverse_temperature does not fit the layers"),
         ({"inverse_temperature": numpy.ones((2, 3))}, "does not fit the heads of the model .value = 3; needs 4"),
     ):
         register("wrong", **options)

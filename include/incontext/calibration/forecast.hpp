@@ -97,7 +97,7 @@ struct HeadForecast {
   double shorter = 0;                 ///< geometric mean of the lengths of the shorter octave's rows
   double longer = 0;                  ///< the same of the longer octave, whose entropy the inverse temperature holds
   ForecastQuantity entropy = {};      ///< of the weights
-  ForecastQuantity keys_for_95 = {};  ///< the highest keys that have 95% of the weight, on average over rows
+  ForecastQuantity keys_for_95 = {};  ///< of the highest ones, whose share of the keys has 95% of the weight on average
   ForecastQuantity inverse_temperature = {};  ///< at which it has the entropy that the longer rows have at 1
 };
 
@@ -199,7 +199,7 @@ inline HeadForecast forecast_head(std::span<const ScoreArray> prompts, const Mea
 /// an encoder a row is as long as its prompt, so that its scores change with the prompt. A causal head has rows of all
 /// lengths in one prompt. A length is a number of visible keys: a head with a sliding window has no longer rows, and
 /// its forecast means nothing. Extrapolated are log n - H of the entropy H, at 25 inverse temperatures from 1/4 to 16,
-/// and log(n / k) of the k keys that have 95% of the weight.
+/// and log(n / k), k / n the share of a row's highest keys that has 95% of the weight on average.
 ///
 /// Let the lengths differ by about a factor of two: 64 and 65 are two octaves, too, and their change, which is mostly
 /// chance, is continued as far.

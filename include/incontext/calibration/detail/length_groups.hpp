@@ -40,7 +40,7 @@ struct LengthGroup {
   std::int64_t shortest = (std::numeric_limits<std::int64_t>::max)(), longest = 0;
   double log_length = 0;
   std::array<double, inverse_temperatures> deficit{};
-  std::vector<double> kept = {};  ///< by how many keys
+  std::vector<double> kept = {};  ///< at shares of the keys as fine as in the first row; summed over rows
 
   static constexpr std::size_t ways = 8;  ///< sums side by side, which a processor adds at once
 
@@ -78,13 +78,17 @@ struct LengthGroup {
     }
   }
 
+  /// Adds the weight of each share of a row's highest keys; within a key it grows in proportion.
   void add_kept(const std::vector<double>& weights, double partition_function) {
-    const double earlier_rows = static_cast<double>(rows - 1);  // which are shorter, and keep all
-    if (kept.size() < weights.size()) kept.resize(weights.size(), earlier_rows);
-    double sum = 0;
-    for (std::size_t k = 0; k < kept.size(); ++k) {
-      if (k < weights.size()) sum += weights[k] / partition_function;
-      kept[k] += k < weights.size() ? sum : 1;
+    if (kept.empty()) kept.resize(weights.size());
+    double whole = 0;  // the weight of the `keys` highest keys
+    std::size_t keys = 0;
+    for (std::size_t j = 0; j < kept.size(); ++j) {
+      const double place =
+          static_cast<double>(j + 1) * static_cast<double>(weights.size()) / static_cast<double>(kept.size());
+      while (keys < weights.size() && static_cast<double>(keys + 1) <= place) whole += weights[keys++];
+      const double part = keys < weights.size() ? (place - static_cast<double>(keys)) * weights[keys] : 0;
+      kept[j] += (whole + part) / partition_function;
     }
   }
 
@@ -93,13 +97,14 @@ struct LengthGroup {
     log_length /= static_cast<double>(rows);
   }
 
-  /// log(n / k), with k the number of keys that keep 95%, between whole numbers in proportion.
+  /// log(n / k), with k / n the share of the keys that keeps 95% on average.
   double log_share() const {
     const double wanted = 0.95 * static_cast<double>(rows);
     const auto first = std::lower_bound(kept.begin(), kept.end(), wanted);
-    if (first == kept.end()) return log_length - std::log(static_cast<double>(kept.size()));
+    if (first == kept.end()) return 0;
     const double before = first == kept.begin() ? 0 : *(first - 1);
-    return log_length - std::log(static_cast<double>(first - kept.begin()) + (wanted - before) / (*first - before));
+    const double place = static_cast<double>(first - kept.begin()) + (wanted - before) / (*first - before);
+    return std::log(static_cast<double>(kept.size()) / place);
   }
 };
 
