@@ -138,7 +138,8 @@ enum class RecallStream : std::uint32_t { keys = 60, pairs = 61 };
 ///
 ///     const auto stream = training::recall_sequences<float>(/*seed=*/3, /*training_length=*/64);
 ///
-/// Source    derived: retrieval as in arXiv 2501.19399, Figs. 6 to 8, in the place of sentences and language models.
+/// Source    derived: docs/theory/training.md#recall-task; in the place of the sentences that are retrieved in arXiv
+///           2501.19399, Figs. 6 to 8.
 /// Shapes    RecallFeature::recall_features features, recall_values outputs.
 /// Units     nats.
 /// Domain    1 <= training_length; lengths <= 4e8. Places by Lemire's product: probabilities are off by at most 2^-32.
