@@ -114,8 +114,11 @@ SequenceStream<T> quantifier_sequences(const simulate::QuantifierSequences<T>& t
           }};
 }
 
-/// The numbers of a key of the recall task, and how many values there are.
-inline constexpr int recall_key_size = 8, recall_values = 8;
+/// How many numbers a key of the recall task has.
+inline constexpr int recall_key_size = 8;
+
+/// How many values the recall task has.
+inline constexpr int recall_values = 8;
 
 /// The features of a token of the recall task: the key and the value of its pair, and the key that it asks for.
 enum RecallFeature {
