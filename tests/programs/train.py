@@ -57,6 +57,9 @@ def _():
     one = found["tables"][0]["rows"][0]
     assert one["seeds"] == one["selection"] + one["elimination"] + one["mixed"] == 3
     assert one["share_lower"] < one["selection"] / 3 <= one["share_upper"]
+    assert one["elimination_share"] == one["elimination"] / 3
+    assert near(one["elimination_error"], max(one["elimination_share"] * (1 - one["elimination_share"]), 1 / 3)**0.5 / 3**0.5,
+                1e-12)
 
 
 @case("prototypes that contexts share are learned by heart, and a context's own are not")
