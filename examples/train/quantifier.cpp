@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "examples/support/text.hpp"
+#include "examples/train/binomial_interval.hpp"
 #include "examples/train/sequences.hpp"
 
 namespace incontext::examples::train {
@@ -79,16 +80,6 @@ Table accuracy_table(const SequenceOptions& o) {
                 "paper's law, where \"no\" to \"every\" is right but for 2^-n, and 15/16 of its sequences are "
                 "all right from the 4th on."},
       .key_columns = 4};
-}
-
-/// An estimate of a probability from counts.
-Estimate share_of(std::int64_t yes, std::int64_t count) {
-  Estimate share;
-  share.count = count;
-  const auto n = static_cast<double>(count);
-  share.mean = static_cast<double>(yes) / n;
-  share.standard_error = std::sqrt(std::max(share.mean * (1 - share.mean), 1 / n) / n);
-  return share;
 }
 
 /// The constant answer on the sequences of a test.

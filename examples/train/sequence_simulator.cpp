@@ -8,6 +8,7 @@
 #include <incontext/training/output_bound.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -32,22 +33,22 @@ constexpr std::int64_t warmup_steps = 50;
 /// Every map has room for SSA's two parameters, so that a map may replace another one.
 constexpr int map_parameters = 2;
 
-/// SSMax starts as softmax does in a row of this length, the mean of log n over the rows of 40 tokens.
-const float mean_log_length = [] {
+/// The mean of log n over the rows of a sequence: SSMax starts as softmax does at this mean.
+float mean_log_length(std::int64_t tokens) {
   double sum = 0;
-  for (int n = 1; n <= 40; ++n) sum += std::log(n) / 40;
+  for (std::int64_t n = 1; n <= tokens; ++n) sum += std::log(n) / static_cast<double>(tokens);
   return static_cast<float>(sum);
-}();
+}
 
 /// The maps of the heads, with the usual temperature.
-std::vector<Map> maps_of(const std::string& name, std::int64_t width) {
-  const auto temperature = std::sqrt(static_cast<float>(width) / heads);
+std::vector<Map> maps_of(const std::string& name, const SequenceRun& run) {
+  const auto temperature = std::sqrt(static_cast<float>(run.width) / heads);
   const Map softmax(scoring::Softmax<float>{temperature}), average(maps::find_map<float>("average"));
   const auto all = [](const Map& map) { return std::vector<Map>(heads, map); };
   if (name == "softmax") return all(softmax);
   if (name == "ssa") return all(Map(scoring::SSA<float>{1, 1.5f, temperature}, {"base", "exponent"}));
   if (name.starts_with("ssmax")) {
-    const scoring::SSMax<float> usual{1 / (mean_log_length * temperature)};
+    const scoring::SSMax<float> usual{1 / (mean_log_length(run.length) * temperature)};
     if (name == "ssmax") return all(Map(usual, {"scale"}));
     if (name == "ssmax-bias") return all(Map(usual, {"scale", "bias"}));
     return all(Map(scoring::SSMax<float>{1 / temperature}));
@@ -74,7 +75,7 @@ training::SequenceTransformer<Map> model_of(const SequenceRun& run, const std::s
            .hidden = run.has_mlp ? static_cast<int>(2 * run.width) : 0,
            .map_parameters = map_parameters,
            .norms = run.has_norms ? training::LayerNorms::first : training::LayerNorms::none},
-          maps_of(map, run.width)};
+          maps_of(map, run)};
 }
 
 /// A trained transformer, with what its weights say.
@@ -136,6 +137,10 @@ static void pass_fields(Numbers& numbers, AffineAnswers& at) { numbers(at.error,
 
 static void pass_fields(Numbers& numbers, QuantifierAnswers& at) {
   numbers(at.sequences, at.right, at.as_largest, at.all_right, at.constant_right);
+}
+
+static void pass_fields(Numbers& numbers, RecallAnswers& at) {
+  numbers(at.sequences, at.right, at.constant_right, at.own_right);
 }
 
 namespace {
@@ -294,6 +299,26 @@ bool answer(const Trained& trained, const SequenceRun& run, const QuantifierTest
   return done;
 }
 
+static_assert(recall_values * recall_chance == 1);
+
+bool answer(const Trained& trained, const SequenceRun& run, std::int64_t length, std::int64_t sequences,
+            RecallAnswers& answers) {
+  std::atomic<std::int64_t> right{0}, constant_right{0}, own_right{0};
+  const bool done = trained.training.each_output(
+      trained.parameters, recall_sequences<float>(test_seed(run), length), sequences, length,
+      [&](std::int64_t, const training::SequenceExamples<float>& drawn, const training::Matrix<float>& outputs) {
+        for (Eigen::Index last = length - 1; last < outputs.cols(); last += length) {
+          Eigen::Index said = 0;
+          outputs.col(last).maxCoeff(&said);
+          right += drawn.targets(said, last) > 0 ? 1 : 0;
+          constant_right += drawn.targets(0, last) > 0 ? 1 : 0;
+          own_right += drawn.features.col(last).segment(recall_value, recall_values).dot(drawn.targets.col(last)) > 0;
+        }
+      });
+  answers = {sequences, right, constant_right, own_right};
+  return done;
+}
+
 }  // namespace
 
 TrainedSequence SequenceSimulator::affine(const std::string& what, const SequenceRun& run,
@@ -322,6 +347,18 @@ TrainedSequence SequenceSimulator::quantifier(const std::string& what, const Seq
     bool done = true;
     for (std::size_t i = 0; i < tests.size(); ++i)
       done = done && answer(one, run, tests[i], choice, sequences, answers[i]);
+    return done;
+  });
+}
+
+TrainedSequence SequenceSimulator::recall(const std::string& what, const SequenceRun& run,
+                                          const std::vector<std::int64_t>& lengths, std::int64_t sequences,
+                                          std::vector<RecallAnswers>& answers) {
+  answers.assign(lengths.size(), {});
+  const auto stream = recall_sequences<float>(training_seed(run), run.length);
+  return state_->train(what, run, stream, recall_features, recall_values, sequences, answers, [&](const Trained& one) {
+    bool done = true;
+    for (std::size_t i = 0; i < lengths.size(); ++i) done = done && answer(one, run, lengths[i], sequences, answers[i]);
     return done;
   });
 }

@@ -10,8 +10,8 @@
 #include "examples/support/run_summary.hpp"
 #include "examples/support/simulation_options.hpp"
 
-/// Small transformers trained on the tasks of arXiv 2508.14685, and an inverse temperature trained on rows with a
-/// needle (2501.19399). Only sequence_simulator.cpp sees train and simulate headers.
+/// Small transformers trained on the tasks of arXiv 2508.14685 and on retrieval, and an inverse temperature trained on
+/// rows with a needle (2501.19399). Only sequence_simulator.cpp sees train and simulate headers.
 namespace incontext::examples::train {
 
 /// The names of the maps that can be trained, and what each is.
@@ -80,6 +80,15 @@ struct QuantifierAnswers {
 
 enum class QuantifierChoice { every, some };
 
+/// What a guess has right of the values that are recalled, of which there are eight.
+inline constexpr double recall_chance = 0.125;
+
+/// Of the values that are asked for at the last token of the sequences: how many a transformer has right, how many are
+/// the first of all values, and how many are the value that the token itself shows.
+struct RecallAnswers {
+  std::int64_t sequences = 0, right = 0, constant_right = 0, own_right = 0;
+};
+
 /// One training of an inverse temperature on rows with a needle N(mean, stddev^2) among competitors U(0, 1) or N(0, 1).
 struct NeedleRun {
   std::vector<std::int64_t> lengths = {64};
@@ -105,6 +114,8 @@ class SequenceSimulator {
   TrainedSequence quantifier(const std::string& what, const SequenceRun& run, QuantifierChoice quantifier,
                              const std::vector<QuantifierTest>& tests, std::int64_t sequences,
                              std::vector<QuantifierAnswers>& answers);
+  TrainedSequence recall(const std::string& what, const SequenceRun& run, const std::vector<std::int64_t>& lengths,
+                         std::int64_t sequences, std::vector<RecallAnswers>& answers);
   /// The number that is learned; NaN after Ctrl-C.
   double needle(const std::string& what, const NeedleRun& run);
 

@@ -16,14 +16,15 @@ std::vector<std::string> map_names() {
 }
 
 /// Everything but the heading "Task" and what runs the program.
-void add_sequence_options(CLI::App& app, SequenceOptions& o) {
+void add_sequence_options(CLI::App& app, SequenceOptions& o, std::int64_t quick_width = 16,
+                          std::int64_t quick_steps = 150) {
   add_full_flag(app, o);
   add_words(app, "--maps", o.maps, "Attention maps", map_names());
   head_options(app, "Task");
   add_count<std::int64_t>(app, "--layers", o.layers, "Layers of attention, each with its perceptron", 1, 8);
-  add_edition_count(app, o, "--width", o.width, "Width, a multiple of the 4 heads", 16, 32, 4096);
+  add_edition_count(app, o, "--width", o.width, "Width, a multiple of the 4 heads", quick_width, 32, 4096);
   add_edition_count(app, o, "--seeds", o.seeds, "Runs of training, with the seeds --seed, --seed + 1, ...", 2, 5, 1000);
-  add_edition_count(app, o, "--steps", o.steps, "Steps of Adam per run", 150, 600, 100000000);
+  add_edition_count(app, o, "--steps", o.steps, "Steps of Adam per run", quick_steps, 600, 100000000);
   add_edition_count(app, o, "--batch", o.batch, "Sequences per step, each used once", 16, 32, 1 << 24);
   add_edition_count(app, o, "--tested", o.tested, "Sequences per test", 256, 1024, 1000000);
   head_options(app, "Training");
@@ -41,20 +42,24 @@ void add_quantifier_options(CLI::App& app, SequenceOptions& o) {
   add_sequence_options(app, o);
 }
 
+void add_recall_options(CLI::App& app, SequenceOptions& o) {
+  o.usual_maps = {"softmax", "ssmax"};
+  o.usual_lengths = {64, 160, 640};
+  show_no_default(add_counts(app, "--lengths", o.lengths, "Lengths of the sequences that are tested", 2, 100000));
+  add_sequence_options(app, o, 32, 300);
+}
+
 void add_affine_options(CLI::App& app, SequenceOptions& o) {
   add_words(app, "--models", o.models, "What is trained", {"attention", "full", "attention-norms", "wide"});
   add_sequence_options(app, o);
 }
 
 void complete(const CLI::App&, SequenceOptions& o, UnusedOptions&) {
-  if (o.maps.empty()) {
-    for (const std::string& name : map_names()) {
-      if (o.full || name == "softmax" || name == "ssa") o.maps.push_back(name);
-    }
-  }
+  or_usual(o.maps, o.full ? map_names() : o.usual_maps);
   using Names = std::vector<std::string>;
   or_usual(o.quantifiers, o.full ? Names{"every", "some"} : Names{"every"});
   or_usual(o.numbers, {"one-exception", "independent"});
+  or_usual(o.lengths, o.usual_lengths);
   or_usual(o.lengths, o.full ? std::vector<std::int64_t>{10, 40, 100, 200} : std::vector<std::int64_t>{10, 40, 200});
   or_usual(o.models, o.full ? Names{"attention", "full", "attention-norms", "wide"} : Names{"attention", "full"});
   for (const std::int64_t length : o.lengths) {
@@ -73,8 +78,8 @@ void state_used(const SequenceOptions& o, nlohmann::ordered_json& arguments) {
   if (arguments.contains("quantifiers")) {
     arguments["quantifiers"] = o.quantifiers;
     arguments["numbers"] = o.numbers;
-    arguments["lengths"] = o.lengths;
   }
+  if (arguments.contains("lengths")) arguments["lengths"] = o.lengths;
 }
 
 std::string described(const SequenceOptions& o) {

@@ -75,8 +75,10 @@ void add_setting(ClassificationParts& parts, Table& table, const ContextRun& run
   }
   const auto& selecting = ends.at(Strategy::selection);
   const auto share = binomial_interval(std::ssize(selecting), ends.runs());
-  row.insert(row.end(), {share.lower, share.upper, mean_loss(ends.at(Strategy::elimination)),
-                         mean_loss(ends.at(Strategy::mixed)), mean_or_none(ends.selected_directions)});
+  const statistics::Estimate eliminating = share_of(std::ssize(ends.at(Strategy::elimination)), ends.runs());
+  row.insert(row.end(),
+             {share.lower, share.upper, mean_loss(ends.at(Strategy::elimination)), mean_loss(ends.at(Strategy::mixed)),
+              mean_or_none(ends.selected_directions), eliminating.mean, eliminating.standard_error});
   std::vector<Cell> cells = unreached_comparison();
   if (selecting.empty()) {
     cells.back() = std::string("no run selects");
@@ -106,7 +108,9 @@ Table strategies_table(ClassificationParts& parts) {
                                            {.name = "share_upper", .heading = "to", .digits = 3},
                                            {.name = "elimination_loss", .heading = "elimination's loss", .digits = 4},
                                            {.name = "mixed_loss", .heading = "mixed layers'", .digits = 4},
-                                           {.name = "selected_directions", .heading = "directions", .digits = 3}}),
+                                           {.name = "selected_directions", .heading = "directions", .digits = 3},
+                                           {.name = "elimination_share", .in_text = InText::hidden},
+                                           {.name = "elimination_error", .in_text = InText::hidden}}),
               .key_columns = 5};
   for (const std::int64_t d : o.dimensions) {
     for (const std::int64_t k : o.class_counts) {

@@ -157,6 +157,20 @@ Subcommand quantifier() {
       add_quantifier_options, at_place, quantifier_tables);
 }
 
+Subcommand recall() {
+  return task<SequenceOptions, SequenceSimulator>(
+      {.name = "recall",
+       .question = "The same transformers recall a value by its key, in ten times longer sequences (2501.19399)",
+       .description =
+           "Trains transformers with several attention maps on 64 pairs of a key and a value, of which every token\n"
+           "shows one and asks for one, and tests them in longer sequences (2501.19399, Figures 6 to 8, whose models\n"
+           "are language models).",
+       .footer = "\nExamples:\n"
+                 "  incontext train recall\n"
+                 "  incontext train recall --maps softmax,ssmax,ssa --lengths 64,1280 --seeds 5 --steps 600\n"},
+      add_recall_options, at_place, recall_tables);
+}
+
 Subcommand needle() {
   return task<NeedleOptions, SequenceSimulator>(
       {.name = "needle",
@@ -178,7 +192,7 @@ Subcommand subcommand() {
           .description =
               "Trains attention from scratch, with exact gradients, and shows what it becomes beside the theory.\n"
               "incontext train TASK --help lists the figures and the options of a task.\n",
-          .tasks = {classification(), regression(), reasoning(), affine(), quantifier(), needle()}};
+          .tasks = {classification(), regression(), reasoning(), affine(), quantifier(), recall(), needle()}};
 }
 
 }  // namespace incontext::examples::train

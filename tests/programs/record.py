@@ -34,6 +34,7 @@ TRAININGS = (
     "train affine --maps softmax,ssa --models full --steps 30 --batch 4 --tested 8",
     "train quantifier --full --maps softmax,ssa --seeds 1 --steps 20 --batch 4 --tested 8 --lengths 10 --quantifiers every "
     "--width 8",
+    "train recall --seeds 1 --steps 20 --batch 4 --tested 8 --lengths 10 --width 8",
     "train needle --seeds 2 --steps 40 --batch 8")
 
 

@@ -57,6 +57,9 @@ def _():
     one = found["tables"][0]["rows"][0]
     assert one["seeds"] == one["selection"] + one["elimination"] + one["mixed"] == 3
     assert one["share_lower"] < one["selection"] / 3 <= one["share_upper"]
+    assert one["elimination_share"] == one["elimination"] / 3
+    assert near(one["elimination_error"], max(one["elimination_share"] * (1 - one["elimination_share"]), 1 / 3)**0.5 / 3**0.5,
+                1e-12)
 
 
 @case("prototypes that contexts share are learned by heart, and a context's own are not")
@@ -111,24 +114,28 @@ def _():
             ("quantifier --numbers all", "--numbers"),
             ("quantifier --lengths 10,10", "is named twice"),
             ("quantifier --lengths 3", "--lengths"),
+            ("recall --lengths 64,64", "is named twice"),
+            ("recall --lengths 1", "--lengths"),
+            ("recall --width 30", "--width: is no multiple of the heads"),
+            ("recall --quantifiers every", "--quantifiers"),
             ("needle --maps softmax", "--maps")):
         refused(f"train {line}", part)
 
 
-@case("incontext train is six tasks, each with a help of its own")
+@case("incontext train is seven tasks, each with a help of its own")
 def _():
     plain, asked = run("train"), run("train --help")
     assert plain.code == 2  # nothing was judged
     assert asked.code == 0
     assert asked.output == plain.output
-    for task in "classification", "regression", "reasoning", "affine", "quantifier", "needle":
+    for task in "classification", "regression", "reasoning", "affine", "quantifier", "recall", "needle":
         assert f"\n  {task}" in plain.output
         text = run(f"train {task} --help")
         assert text.code == 0
         assert f"Usage: incontext train {task}" in text.output and "--seeds" in text.output
         assert ("--class-counts" in text.output) == (task == "classification")
         assert ("--methods" in text.output) == (task == "reasoning")
-        assert ("--maps" in text.output) == (task in ("affine", "quantifier"))
+        assert ("--maps" in text.output) == (task in ("affine", "quantifier", "recall"))
     for word, way_out in (("--figure", "needs classification|regression|"), ("regresion", "did you mean regression?"),
                           ("7", "needs classification|regression|")):
         refused(["train", word, "7"], f"incontext train: {word}: is not a task ({way_out}")
@@ -251,6 +258,30 @@ def _():
         right = "all_right" if i % 2 else "right"
         assert near(contrasts[i]["simulation"], shares[i // 2][right] - shares[i // 2 + 2][right], 1e-12)
         assert contrasts[i]["map"] == "ssa" and contrasts[i]["values"] == 2
+
+
+@case("incontext train recalls values by their keys, beside answers that need no key")
+def _():
+    found = report("train recall --maps softmax,ssmax --seeds 2 --steps 200 --tested 128 --lengths 64,100 --threads 1")
+    assert found["verdict"]["agrees"] is True
+    chances, shares, contrasts, controls = found["tables"]
+    assert all_agree(chances)
+    assert [(one["length"], one["theory"]) for one in chances["rows"]] == [
+        (64, 1 / 8), (64, 1 / 8 + 7 / 512), (100, 1 / 8), (100, 1 / 8 + 7 / 800)]
+    assert len(shares["rows"]) == 4
+    assert all(one["least"] <= one["right"] <= one["largest"] and one["runs"] == 2 for one in shares["rows"])
+    assert min(one["right"] for one in rows(shares, length=64)) > 0.25  # twice the chance
+    for one in contrasts["rows"]:
+        [softmax], [ssmax] = (rows(shares, map=name, length=one["length"]) for name in ("softmax", "ssmax"))
+        assert near(one["simulation"], softmax["right"] - ssmax["right"], 1e-12)
+        assert one["map"] == "ssmax" and one.get("relation") is None
+    assert all_rejected(controls)
+
+
+@case("incontext train cannot tell after one step that anything is recalled")
+def _():
+    found = report("train recall --maps softmax --seeds 2 --steps 1 --batch 8 --tested 128 --lengths 64 --threads 1")
+    assert [one["outcome"] for one in found["tables"][-1]["rows"]] == ["cannot tell"]
 
 
 @case("incontext train claims nothing of models that have not learned, whatever the order of the maps")

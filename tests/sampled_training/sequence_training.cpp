@@ -92,6 +92,66 @@ TEST_CASE("tokens of the quantifier task ask about the numbers up to them; an ex
   }
 }
 
+TEST_CASE("tokens of the recall task show a pair and ask for an earlier one by its key, which occurs once",
+          "[training]") {
+  constexpr int length = 12, sequences = 4000;
+  const auto stream = recall_sequences<double>(5, 64);
+  CHECK(stream.length(7) == 64);
+  std::vector<double> places(length), values(recall_values);
+  double moments = 0;
+  for (std::uint64_t index = 0; index < sequences; ++index) {
+    training::SequenceExamples<double> examples;
+    examples.resize({.features = recall_features, .outputs = recall_values}, 1, length);
+    stream.draw(index, length, examples, 0);
+    const auto keys = examples.features.middleRows(recall_key, recall_key_size);
+    const auto shown = examples.features.middleRows(recall_value, recall_values);
+    for (int t = 0; t < length; ++t) {
+      const auto question = examples.features.col(t).segment(recall_question, recall_key_size);
+      std::vector<int> found;
+      for (int j = 0; j < length; ++j) {
+        if (keys.col(j) == question) found.push_back(j);
+      }
+      REQUIRE(found.size() == 1);
+      REQUIRE(found[0] <= t);
+      REQUIRE(examples.targets.col(t) == shown.col(found[0]));
+      REQUIRE(shown.col(t).sum() == 1);
+      REQUIRE(shown.col(t).maxCoeff() == 1);
+      REQUIRE(std::abs(keys.col(t).squaredNorm() - recall_key_size) < 1e-12);
+      REQUIRE(examples.weights[t] == 1.0 / length);
+      if (t == length - 1) places[static_cast<std::size_t>(found[0])] += 1;
+    }
+    for (int v = 0; v < recall_values; ++v) values[static_cast<std::size_t>(v)] += shown(v, 3);
+    moments += keys.col(2).dot(keys.col(5)) * keys.col(2).dot(keys.col(5)) / sequences;
+  }
+  const auto uniform = [](const std::vector<double>& counts) {
+    double chi_squared = 0;
+    const double expected = sequences / static_cast<double>(counts.size());
+    for (const double count : counts) chi_squared += (count - expected) * (count - expected) / expected;
+    const auto degrees = static_cast<double>(counts.size() - 1);
+    return std::abs(chi_squared - degrees) < 5 * std::sqrt(2 * degrees);
+  };
+  CHECK(uniform(places));
+  CHECK(uniform(values));
+  places[0] += sequences / 10.0;
+  CHECK_FALSE(uniform(places));
+  CHECK(std::abs(moments - recall_key_size) < 5 * 0.15);  // their squared product is 8 on average, ± 0.15
+}
+
+TEST_CASE("sequences of the recall task differ by index and seed, and a longer one begins with the shorter one",
+          "[training]") {
+  const auto drawn = [](std::uint64_t seed, std::uint64_t index, int length) {
+    training::SequenceExamples<float> examples;
+    examples.resize({.features = recall_features, .outputs = recall_values}, 2, length);
+    recall_sequences<float>(seed, 64).draw(index, length, examples, length);
+    CHECK(examples.features.leftCols(length).isZero());
+    return training::Matrix<float>(examples.features.rightCols(length));
+  };
+  CHECK(drawn(1, 2, 30).leftCols(10) == drawn(1, 2, 10));
+  CHECK(drawn(1, 2, 10) != drawn(1, 3, 10));
+  CHECK(drawn(1, 2, 10) != drawn(2, 2, 10));
+  CHECK(refuses<std::invalid_argument>([] { (void)recall_sequences<float>(1, 0); }, {"training_length", "0"}));
+}
+
 TEST_CASE("a batch has the gradient of its sequences, each used once", "[training]") {
   const auto training = affine_training<double>(small_shape, {.seed = 3, .batch = 20});
   const auto parameters = training.initial();

@@ -1,16 +1,20 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "incontext/core/contracts.hpp"
+#include "incontext/numerics/linear_algebra.hpp"
+#include "incontext/random/normal.hpp"
 #include "incontext/random/philox.hpp"
 #include "incontext/random/streams.hpp"
 #include "incontext/sampled_training/sequence_training.hpp"
 #include "incontext/simulate/rows/task_streams.hpp"
 
 /// The tasks of arXiv 2508.14685 as sequences to train on. One token holds what the paper spreads over three tokens:
-/// the previous pair and the question.
+/// the previous pair and the question. And a task of retrieval for 2501.19399.
 namespace incontext::training {
 
 /// The features of a token of the affine task: x_t, the previous pair, and whether there is one.
@@ -105,6 +109,76 @@ SequenceStream<T> quantifier_sequences(const simulate::QuantifierSequences<T>& t
               examples.features(quantifier_input, first + t) = input;
               examples.features(constant_feature, first + t) = T(1);
               examples.targets((quantifier == Quantifier::every ? all : any) ? 1 : 0, first + t) = T(1);
+              examples.weights[first + t] = T(1) / static_cast<T>(length);
+            }
+          }};
+}
+
+/// How many numbers a key of the recall task has.
+inline constexpr int recall_key_size = 8;
+
+/// How many values the recall task has.
+inline constexpr int recall_values = 8;
+
+/// The features of a token of the recall task: the key and the value of its pair, and the key that it asks for.
+enum RecallFeature {
+  recall_key,
+  recall_value = recall_key + recall_key_size,
+  recall_question = recall_value + recall_values,
+  recall_features = recall_question + recall_key_size
+};
+
+/// The streams of the recall task.
+enum class RecallStream : std::uint32_t { keys = 60, pairs = 61 };
+
+/// Sequences of the recall task: token t shows a pair of a key and a value, and asks for the value of one of the pairs
+/// up to it, which it names by the key. Keys are uniform on the sphere of radius sqrt(8), so that no key occurs twice;
+/// values are uniform classes, shown as one-hot vectors; the pair that is asked for is uniform on the first t. The loss
+/// is the mean over t.
+///
+/// One token shows a whole pair, so that one layer can answer: the score is the product of question and key, which is
+/// largest for the same key. No token has to be found by the one before it.
+///
+///     const auto stream = training::recall_sequences<float>(/*seed=*/3, /*training_length=*/64);
+///
+/// Source    derived: docs/theory/training.md#recall-task; in the place of the sentences that are retrieved in arXiv
+///           2501.19399, Figs. 6 to 8.
+/// Shapes    RecallFeature::recall_features features, recall_values outputs.
+/// Units     nats.
+/// Domain    1 <= training_length; lengths <= 4e8. Places by Lemire's product: probabilities are off by at most 2^-32.
+/// Errors    std::invalid_argument for training_length outside the domain.
+/// Accuracy  tests/sampled_training/sequence_training.cpp.
+/// Random    streams RecallStream: key t has the normals 8 t to 8 t + 7, value and asked pair of token t are counter t.
+template <class T>
+SequenceStream<T> recall_sequences(std::uint64_t seed, std::int64_t training_length) {
+  require_at_least("training::recall_sequences", "training_length", training_length, std::int64_t{1});
+  return {
+      .loss = training::SequenceLoss::cross_entropy,
+      .length = [training_length](std::int64_t) { return training_length; },
+      .draw =
+          [=](std::uint64_t index, std::int64_t length, training::SequenceExamples<T>& examples, Eigen::Index first) {
+            constexpr int per_block = random::normals_per_block<T>;
+            const random::LaneStream<1> lanes({seed, index}, random::StreamTag(RecallStream::keys));
+            numerics::Matrix<T> keys(recall_key_size, length);
+            for (Eigen::Index block = 0; block * per_block < keys.size(); ++block) {
+              Lanes<T, 1> normal[per_block];
+              random::normals(lanes, static_cast<std::uint32_t>(block), normal);
+              for (int i = 0; i < per_block; ++i) keys(block * per_block + i) = normal[i][0];
+            }
+            keys.colwise().normalize();
+            keys *= std::sqrt(static_cast<T>(recall_key_size));
+            std::vector<int> values(static_cast<std::size_t>(length));
+            for (std::int64_t t = 0; t < length; ++t) {
+              std::uint32_t words[4];
+              random::philox(
+                  seed, {index, static_cast<std::uint32_t>(t), random::StreamTag(RecallStream::pairs).number()}, words);
+              const auto asked = static_cast<std::int64_t>(words[0] * static_cast<std::uint64_t>(t + 1) >> 32);
+              values[static_cast<std::size_t>(t)] = static_cast<int>(words[1] % recall_values);
+              auto token = examples.features.col(first + t);
+              token.segment(recall_key, recall_key_size) = keys.col(t);
+              token[recall_value + values[static_cast<std::size_t>(t)]] = T(1);
+              token.segment(recall_question, recall_key_size) = keys.col(asked);
+              examples.targets(values[static_cast<std::size_t>(asked)], first + t) = T(1);
               examples.weights[first + t] = T(1) / static_cast<T>(length);
             }
           }};
