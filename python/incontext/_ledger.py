@@ -83,7 +83,9 @@ class Claim:
 
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.verdict}" + (f" ({self.reason})" if self.reason else ""),
-                 f'"{self.quote}" ({self.paper}, {self.place})']
+                 f'"{self.quote}" ({self.paper}, {self.place})',
+                 f"Setting: {self.setting}." + (f" Ours: {self.ours}." if self.ours else "")]
+        lines += [self.comment] if self.comment else []
         return "\n".join(lines + [f"  {row.role}, {row.state}: {row.says}" + (f" ({row.regime})" if row.regime else "")
                                   for row in self.rows])
 
@@ -154,7 +156,7 @@ def ledger(claim: str | None = None, *, report: str | Path | None = None) -> Led
 
     >>> import incontext as ic
     >>> print(ic.ledger("temperature/theorem-4.3").verdict)
-    confirmed
+    confirmed in our setting
 
     Parameters
         claim: a name, such as "temperature/theorem-4.3".

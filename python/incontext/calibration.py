@@ -593,7 +593,7 @@ def from_weights(attentions: Any, *, attention_mask: Any = None, threads: int = 
                          "prompts)")
     if not attentions:
         raise ValueError("incontext::calibration::from_weights: attentions is empty (value = 0 layers; needs a model "
-                         "that was called with output_attentions=True)")
+                         "that was called with output_attentions=True and attn_implementation=\"eager\")")
     layers: list[Any] = []
     for number, layer in enumerate(attentions):
         layers.append(_as_weights(number, layer, layers[0].shape if layers else None))

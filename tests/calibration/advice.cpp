@@ -41,6 +41,16 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
+TEST_CASE("a head whose entropy is nearly that of equal weights is left alone, and a wider one is not",
+          "[calibration]") {
+  for (const auto& [x, is_held] : {std::pair{0.2, false}, {0.35, false}, {0.7, true}}) {
+    const Advice advice = advice_for(sink_head(512, x, 0, 6));
+    CAPTURE(x, advice.reason);
+    CHECK(advice.held.has_value() == is_held);
+    CHECK(has(advice.reason, "below that of equal weights: nothing to hold") != is_held);
+  }
+}
+
 TEST_CASE("heads of each kind get their advice, with its reason", "[calibration]") {
   const Head normal = sink_head(512, 1, 0, 1);
   const auto mixes = advice_for(normal);

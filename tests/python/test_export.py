@@ -1,6 +1,7 @@
 """The scripts of docs/calibrate.md that export scores: their softmax is the weights that the models return."""
 import pathlib
 import re
+import types
 
 import numpy
 import pytest
@@ -137,16 +138,10 @@ def test_the_scores_themselves(kind, tmp_path, monkeypatch):
 
 
 def test_prompts_of_two_lengths_are_forecast(capsys):
-    saved_scores = run(DEFINE)["saved_scores"]
     model, _ = small_model("bert", "sdpa")
-
-    def scores_of(tokens):
-        layers = []
-        with torch.no_grad(), saved_scores(layers):
-            model(input_ids=tokens[None])
-        return torch.cat(layers).numpy()
-
-    report = run(LONGER, incontext=ic, scores_of=scores_of, texts=[torch.randint(0, 50, (64,)) for _ in range(12)])["report"]
+    words = {str(text): torch.randint(0, 50, (1, 70)) for text in range(12)}
+    report = run(LONGER, incontext=ic, torch=torch, model=model, texts=list(words), saved_scores=run(DEFINE)["saved_scores"],
+                 tokenizer=lambda text, return_tensors: types.SimpleNamespace(input_ids=words[text]))["report"]
     assert capsys.readouterr().out.strip() == str(report.forecast(512)).strip()
     assert [(one.layer, one.head) for one in report.forecast(512)] == [(layer, head) for layer in range(2) for head in range(4)]
     for one in report.forecast(512):

@@ -58,6 +58,16 @@ inline double sampled_largest_weight(const LongerRows& longer) {
   return mean;
 }
 
+/// By how much the mean entropy of the sampled rows is below that of equal weights.
+inline double sampled_entropy_loss(const LongerRows& longer) {
+  double mean = 0;
+  for (const auto& row : longer.sample) {
+    const auto n = static_cast<double>(row.size());
+    mean += (std::log(n) - continued_row(row, 0, n, 1).entropy) / static_cast<double>(longer.sample.size());
+  }
+  return mean;
+}
+
 /// Why a judged quantity tells too little; empty where its deviation is known to be at most `most`. `by` is what
 /// predicted it.
 inline std::string reason_not_known(const JudgedQuantity& one, bool is_entropy, double most, const std::string& by,
@@ -115,7 +125,8 @@ inline std::string reason_not_held(const TriedTemperature& tried, const std::str
 /// the rows that judge it, where its rows are too few to know, where its weights do not change with the length, and
 /// where the rule's inverse temperature, tried on the head's own rows, missed the quantity by more than
 /// largest_rule_error, or may have missed it by more than largest_possible_error. So is a head that mixes many keys and
-/// whose rows differ in width by more than largest_width_difference. Else, if a gap is given and the law of
+/// whose rows differ in width by more than largest_width_difference, or whose entropy is less than largest_rule_error
+/// below that of equal weights: a rule may be wrong by as much. Else, if a gap is given and the law of
 /// normal scores predicts the head best, the needle's weight is held; if one key has half of the weight, the largest
 /// weight, because it finds one key; else the entropy, because it mixes many.
 ///
@@ -158,8 +169,12 @@ inline Advice advise(const LongerRows& longer, const HeadCalibration& head, cons
   for (const TriedTemperature& tried : longer.tried) {
     if (tried.held == *advice.held) advice.tried = tried;
   }
+  const double loss = detail::sampled_entropy_loss(longer);
   std::string reason =
-      advice.tried ? detail::reason_not_held(*advice.tried, best.name, head) : "its inverse temperature was not tried";
+      advice.held == Held::entropy && loss < largest_rule_error
+          ? "its entropy is " + short_text(loss, 2) + " nats below that of equal weights: nothing to hold"
+      : advice.tried ? detail::reason_not_held(*advice.tried, best.name, head)
+                     : "its inverse temperature was not tried";
   if (const double differ = width_difference(head.rows);
       reason.empty() && advice.held == Held::entropy && differ > largest_width_difference) {
     reason = "its rows differ in width by " + statistics::percent_text(differ) + ": no inverse temperature suits all";
