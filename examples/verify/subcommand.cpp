@@ -39,7 +39,12 @@ int run_ledger(VerifyOptions& o, Report report) {
 
 int run(const CLI::App& app, VerifyOptions& o) {
   Report report = report_on(app, complete(app, o));
-  if (o.print_claims) return std::fputs(claims_text(o).c_str(), stdout) < 0 ? 2 : 0;
+  if (o.print_claims) {
+    if (std::fputs(claims_text(o).c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+      throw InputError("--print-claims: standard output cannot be written");
+    }
+    return 0;
+  }
   if (!o.list) return run_ledger(o, std::move(report));
   report.tables.push_back(list_table(claims_of(o), o.registry));
   return deliver(std::move(report), o.output);

@@ -90,6 +90,8 @@ class Advices(list[Advice]):
     def plan(self, row_length: int) -> numpy.ndarray:
         """The inverse temperatures for rows of one of the advice's lengths, layers x heads, with 1 for heads that are left
         alone, and where no inverse temperature holds the quantity. `incontext.torch.register_attention` takes them."""
+        if not self:
+            return numpy.ones((0, 0))
         found = numpy.ones((1 + max(one.layer for one in self), 1 + max(one.head for one in self)))
         for one in self:
             if row_length not in one.lengths:

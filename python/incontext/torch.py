@@ -392,6 +392,10 @@ def _own_mask(mask: Any, query: Any, key: Any) -> Any:
     return mask.to(query.dtype).masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -math.inf)
 
 
+_OTHER_ATTENTION = ("softcap", "s_aux", "sinks", "position_bias", "indices", "block_indices")
+_HARMLESS = ("position_ids", "cache_position", "cu_seq_lens_q", "cu_seq_lens_k", "token_type_ids", "input_ids")
+
+
 def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | None = None, *,
                        inverse_temperature: Any = None) -> None:
     """Gives the models of Hugging Face's Transformers attention by a map, under a name.
@@ -405,8 +409,10 @@ def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | N
 
     Masks are the model's: causal, padding, sliding windows, also of a batch that is padded on the left. A query that sees
     no key has the output 0. Heads of queries may share keys. The weights of `output_attentions` are not returned. A model
-    whose attention does more than scores, map and values (a soft cap, a sink) is refused when it is run, and so is a name
-    that is Transformers' own. Registered again, a name has the new map.
+    that hands its attention more than scores, masks and values (a soft cap, a sink, chosen keys) is refused when it is
+    run. One that does not ask Transformers for its attention by name, such as Bloom, Falcon or GPT-Neo, keeps its own:
+    `model.config._attn_implementation` says which it has. A name is refused that is Transformers' own, or that begins a
+    download there. Registered again, a name has the new map.
     """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
@@ -420,8 +426,10 @@ def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | N
             raise TypeError(f"{where}: map is no map (value = {one!r}; needs one of incontext.scoring, or a layer of "
                             "incontext.torch)")
     known = AttentionInterface().get(name, None)
-    if name == "eager" or (known is not None and getattr(known, "__module__", None) != __name__):
-        raise ValueError(f"{where}: name is an attention of Transformers (value = {name!r}; needs a name of your own)")
+    if name == "eager" or "flash" in name or set(name) & set("/|@:") or (known is not None and
+                                                                         getattr(known, "__module__", None) != __name__):
+        raise ValueError(f"{where}: name is taken by Transformers or registered by others (value = {name!r}; needs a name of "
+                         "your own, without 'flash' and / | @ :)")
     plan = None if inverse_temperature is None else torch.as_tensor(inverse_temperature, dtype=torch.float64)
     if plan is not None and plan.ndim != 2:
         raise ValueError(f"{where}: inverse_temperature has the wrong number of dimensions (value = {plan.ndim}; needs 2, "
@@ -433,8 +441,8 @@ def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | N
 
     def attention(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None,
                   dropout: float = 0.0, is_causal: bool | None = None, **options: Any) -> Any:
-        for option in ("softcap", "s_aux", "position_bias"):
-            if options.get(option) is not None:
+        for option, given in options.items():  # of unknown ones, a tensor may be part of the attention
+            if given is not None and (option in _OTHER_ATTENTION or isinstance(given, torch.Tensor) and option not in _HARMLESS):
                 raise ValueError(f"{where}: the model's attention has {option}, which attention {name!r} has not")
         layer = getattr(module, "layer_idx", None)
         for what, count in (("map", None if maps is None else len(maps)),

@@ -272,6 +272,20 @@ TEST_CASE("rows of all lengths, of a causal head, keep the share of keys that ro
   }
 }
 
+TEST_CASE("one key that has all of the weight is one key in rows of all lengths", "[calibration]") {
+  std::vector<Head> prompts;
+  for (const std::int64_t n : {64, 512}) {
+    for (int p = 0; p < (n == 64 ? 20 : 4); ++p) {
+      prompts.push_back(incontext::testing::head_of(
+          n, n, [&](std::int64_t, std::int64_t k) { return (k == 0 ? 50.0 : 0.0) + 1e-3 * static_cast<double>(p); }));
+    }
+  }
+  const HeadForecast head = forecast_heads(arrays_of(prompts), {.causal = true}, 512, 64).front();
+  CAPTURE(head.keys_for_95.value, head.keys_for_95.low, head.keys_for_95.high);
+  CHECK(head.keys_for_95.measured == Approx(1).margin(0.06));
+  CHECK(head.keys_for_95.covered);
+}
+
 TEST_CASE("equal scores have equal weights at every length and temperature", "[calibration]") {
   const auto flat = forecast_of({32, 64, 512}, [](std::int64_t) { return 1e-12; });
   CHECK(flat.entropy.value == Approx(std::log(512)));

@@ -89,8 +89,8 @@ def test_layers_with_parameters_of_their_own_are_trained():
 
 def test_what_is_wrong_is_refused():
     model, tokens = small_model("gpt2", "eager")
-    for name in "eager", "sdpa":
-        with pytest.raises(ValueError, match=f"name is an attention of Transformers .value = '{name}'"):
+    for name in "eager", "sdpa", "flash softmax", "a/b":
+        with pytest.raises(ValueError, match=f"name is taken by Transformers or registered by others .value = '{name}'"):
             register(name)
     with pytest.raises(TypeError, match="map is no map .value = 'softmax'"):
         register("wrong", ["softmax"])
@@ -115,3 +115,7 @@ def test_what_is_wrong_is_refused():
                                        intermediate_size=64, vocab_size=50, head_dim=8)
     with pytest.raises(ValueError, match="the model's attention has softcap"):
         outputs(transformers.Gemma2ForCausalLM(capped).eval(), "own softmax", **tokens)
+    with pytest.raises(ValueError, match="the model's attention has chosen_keys"):
+        attend = transformers.AttentionInterface()["own softmax"]
+        one = torch.ones(1, 2, 3, 4)
+        attend(model, one, one, one, None, chosen_keys=torch.zeros(1, 2, 3))

@@ -44,7 +44,10 @@ if(TARGET incontext::simulate_mpi AND TARGET incontext-program)
   add_test(NAME simulate/distributed_programs
            COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" programs
                    $<TARGET_FILE:incontext-program>)
-  set_tests_properties(simulate/distributed_programs PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT ${INCONTEXT_HANG_GUARD})
+  # Open MPI leaks where a rank ends early, from libraries that it has unloaded by then. Alone the program is tested for
+  # leaks by tests/programs.
+  set_tests_properties(simulate/distributed_programs PROPERTIES LABELS simulate SKIP_RETURN_CODE 77 TIMEOUT ${INCONTEXT_HANG_GUARD}
+                                                                ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
 endif()
 
 # A small program whose simulator is compiled for each instruction set, as the program of a Release build is.

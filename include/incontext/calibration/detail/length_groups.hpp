@@ -40,7 +40,7 @@ struct LengthGroup {
   std::int64_t shortest = (std::numeric_limits<std::int64_t>::max)(), longest = 0;
   double log_length = 0;
   std::array<double, inverse_temperatures> deficit{};
-  std::vector<double> kept = {};  ///< at shares of the keys as fine as in the first row; summed over rows
+  std::vector<double> kept = {};  ///< at shares of the keys 16 times as fine as the first row's; summed
 
   static constexpr std::size_t ways = 8;  ///< sums side by side, which a processor adds at once
 
@@ -80,7 +80,8 @@ struct LengthGroup {
 
   /// Adds the weight of each share of a row's highest keys; within a key it grows in proportion.
   void add_kept(const std::vector<double>& weights, double partition_function) {
-    if (kept.empty()) kept.resize(weights.size());
+    constexpr std::size_t steps_per_key = 16;  // rows of an octave differ in length, and no step is as wide as a key
+    if (kept.empty()) kept.resize(steps_per_key * weights.size());
     double whole = 0;  // the weight of the `keys` highest keys
     std::size_t keys = 0;
     for (std::size_t j = 0; j < kept.size(); ++j) {
