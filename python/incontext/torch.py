@@ -414,14 +414,15 @@ def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | N
     `model.config._attn_implementation` says which it has. A name is refused that is Transformers' own, or that begins a
     download there. Registered again, a name has the new map.
     """
-    from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import eager_mask
+    from transformers import AttentionInterface, AttentionMaskInterface  # type: ignore[import-not-found,unused-ignore]
+    from transformers.masking_utils import eager_mask  # type: ignore[import-not-found,unused-ignore]
 
     where = "incontext.torch.register_attention"
     if not isinstance(name, str):
         raise TypeError(f"{where}: name is no text (value = {name!r})")
-    maps = list(map) if isinstance(map, Iterable) and not isinstance(map, (str, Map, _Layer)) else None
-    for one in maps if maps is not None else [map if map is not None else scoring.Softmax()]:
+    is_list = isinstance(map, Iterable) and not isinstance(map, (str, Map, _Layer))
+    maps: list[Any] = list(map) if is_list else [map if map is not None else scoring.Softmax()]  # type: ignore[arg-type]
+    for one in maps:
         if not isinstance(one, (Map, _Layer)):
             raise TypeError(f"{where}: map is no map (value = {one!r}; needs one of incontext.scoring, or a layer of "
                             "incontext.torch)")
@@ -444,11 +445,11 @@ def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | N
         for option, given in options.items():  # of unknown ones, a tensor may be part of the attention
             if given is not None and (option in _OTHER_ATTENTION or isinstance(given, torch.Tensor) and option not in _HARMLESS):
                 raise ValueError(f"{where}: the model's attention has {option}, which attention {name!r} has not")
-        layer = getattr(module, "layer_idx", None)
-        for what, count in (("map", None if maps is None else len(maps)),
+        layer: Any = getattr(module, "layer_idx", None)
+        for what, count in (("map", len(maps) if is_list else None),
                             ("inverse_temperature", None if plan is None else len(plan))):
             depth = getattr(getattr(module, "config", None), "num_hidden_layers", count)
-            if count is not None and (layer is None or layer >= count or count != depth):
+            if count is not None and not (isinstance(layer, int) and layer < count == depth):
                 raise ValueError(f"{where}: {what} does not fit the layers of the model (value = {count}; needs {depth})")
         if plan is not None:
             if plan.shape[1] != query.shape[1]:
@@ -461,7 +462,7 @@ def register_attention(name: str, map: Map | _Layer | Iterable[Map | _Layer] | N
             causal, mask = getattr(module, "is_causal", False) if is_causal is None else is_causal, None
         out = scaled_dot_product_attention(
             query, key, value, mask, dropout if module.training else 0.0, causal, scaling, query.shape[1] != key.shape[1],
-            map=map if maps is None else maps[layer], finite_masks=False, zero_masked_rows=True)
+            map=maps[layer if is_list else 0], finite_masks=False, zero_masked_rows=True)
         return out.transpose(1, 2).contiguous(), None
 
     AttentionInterface.register(name, attention)

@@ -130,7 +130,8 @@ DEFAULTS = {
     "classify": ("--trials 64", 1), "tasks": ("--trials 64", 3),
     "train classification": ("--steps 20 --seeds 1 --trials 64", 2), "train regression": ("--steps 20 --seeds 1", 1),
     "train reasoning": ("--steps 100 --seeds 1", 1), "train affine": ("--steps 2", 1),
-    "train quantifier": ("--steps 2", 1), "train needle": ("--steps 2 --seeds 2", 2)}
+    "train quantifier": ("--steps 2", 1), "train recall": ("--steps 2 --seeds 1 --lengths 10", 1),
+    "train needle": ("--steps 2 --seeds 2", 2)}
 
 
 @case("a default report is the answer: one table with at most three notes, and --audit shows all that JSON has")
