@@ -113,6 +113,7 @@ void add_errors(Table& table, Run& run, const std::string& what, const std::vect
   std::vector<Map> maps;
   for (const NamedMap& one : named) maps.push_back(one.map);
   const Estimates simulated = run.simulator.errors(what, at, maps);
+  const auto least = bayes_risk(at);
   for (std::size_t i = 0; i < named.size(); ++i) {
     const std::vector<Cell> compared = run.judgment.judged(exact_error(at, maps[i]), simulated[i]);
     std::vector<Cell> cells = varied;
@@ -126,7 +127,6 @@ void add_errors(Table& table, Run& run, const std::string& what, const std::vect
     } else {
       cells.insert(cells.end(), {std::monostate{}, std::monostate{}});
     }
-    const auto least = bayes_risk(at);
     cells.push_back(least ? Cell(*least) : Cell());
     cells.insert(cells.end(), compared.begin() + 1, compared.end());
     cells.push_back(std::move(control));
@@ -247,10 +247,10 @@ std::vector<Table> heads_tables(Run& run, const std::string& title, const Situat
     for (const double number : numbers) text += (text.empty() ? "" : ", ") + in_words(number);
     return text;
   };
+  const auto least = bayes_risk(at);
   const auto add = [&](const std::string& name, const Heads& heads) {
     const Estimates simulated = run.simulator.heads_error(name, at, heads);
     const std::vector<Cell> cells = run.judgment.judged({heads.error, 0.0}, simulated.front());
-    const auto least = bayes_risk(at);
     std::vector<Cell> row{name, listed(heads.key_query_scales), listed(heads.values), cells[0],
                           least ? Cell(*least) : Cell()};
     row.insert(row.end(), cells.begin() + 1, cells.end());

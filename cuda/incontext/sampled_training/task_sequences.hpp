@@ -14,7 +14,7 @@
 #include "incontext/simulate/rows/task_streams.hpp"
 
 /// The tasks of arXiv 2508.14685 as sequences to train on. One token holds what the paper spreads over three tokens:
-/// the previous pair and the question. And a task of retrieval for 2501.19399.
+/// the previous pair and the question. The recall task stands for the retrieval of arXiv 2501.19399.
 namespace incontext::training {
 
 /// The features of a token of the affine task: x_t, the previous pair, and whether there is one.
@@ -114,10 +114,10 @@ SequenceStream<T> quantifier_sequences(const simulate::QuantifierSequences<T>& t
           }};
 }
 
-/// How many numbers a key of the recall task has.
+/// The dimension of a key in the recall task.
 inline constexpr int recall_key_size = 8;
 
-/// How many values the recall task has.
+/// The number of different values in the recall task.
 inline constexpr int recall_values = 8;
 
 /// The features of a token of the recall task: the key and the value of its pair, and the key that it asks for.
@@ -128,7 +128,7 @@ enum RecallFeature {
   recall_features = recall_question + recall_key_size
 };
 
-/// The streams of the recall task.
+/// The streams of random numbers of the recall task.
 enum class RecallStream : std::uint32_t { keys = 60, pairs = 61 };
 
 /// Sequences of the recall task: token t shows a pair of a key and a value, and asks for the value of one of the pairs

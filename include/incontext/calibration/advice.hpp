@@ -48,22 +48,15 @@ inline constexpr double largest_width_difference = 0.3;
 
 namespace detail {
 
-/// The mean largest weight of the sampled rows.
-inline double sampled_largest_weight(const LongerRows& longer) {
-  double mean = 0;
-  for (const auto& row : longer.sample) {
-    mean += continued_row(row, 0, static_cast<double>(row.size()), 1).largest_weight /
-            static_cast<double>(longer.sample.size());
-  }
-  return mean;
-}
-
-/// By how much the mean entropy of the sampled rows is below that of equal weights.
-inline double sampled_entropy_loss(const LongerRows& longer) {
-  double mean = 0;
+/// Means over the sampled rows: of the largest weight, and of the entropy less that of equal weights.
+inline RowWeights sampled_weights(const LongerRows& longer) {
+  RowWeights mean;
+  const auto rows = static_cast<double>(longer.sample.size());
   for (const auto& row : longer.sample) {
     const auto n = static_cast<double>(row.size());
-    mean += (std::log(n) - continued_row(row, 0, n, 1).entropy) / static_cast<double>(longer.sample.size());
+    const RowWeights one = continued_row(row, 0, n, 1);
+    mean.entropy += (one.entropy - std::log(n)) / rows;
+    mean.largest_weight += one.largest_weight / rows;
   }
   return mean;
 }
@@ -153,7 +146,8 @@ inline Advice advise(const LongerRows& longer, const HeadCalibration& head, cons
                            short_text(longer.needle_gap, 6));
   }
   const LongerRowRule& best = longer.rules[longer.best];
-  const double largest = detail::sampled_largest_weight(longer);
+  const RowWeights sampled = detail::sampled_weights(longer);
+  const double largest = sampled.largest_weight;
   const bool is_normal = best.law == LongerRowLaw::normal_scores;
   constexpr double half = 0.5;
   if (gap && is_normal) {
@@ -169,10 +163,9 @@ inline Advice advise(const LongerRows& longer, const HeadCalibration& head, cons
   for (const TriedTemperature& tried : longer.tried) {
     if (tried.held == *advice.held) advice.tried = tried;
   }
-  const double loss = detail::sampled_entropy_loss(longer);
   std::string reason =
-      advice.held == Held::entropy && loss < largest_rule_error
-          ? "its entropy is " + short_text(loss, 2) + " nats below that of equal weights: nothing to hold"
+      advice.held == Held::entropy && -sampled.entropy < largest_rule_error
+          ? "its entropy is " + short_text(-sampled.entropy, 2) + " nats below that of equal weights: nothing to hold"
       : advice.tried ? detail::reason_not_held(*advice.tried, best.name, head)
                      : "its inverse temperature was not tried";
   if (const double differ = width_difference(head.rows);

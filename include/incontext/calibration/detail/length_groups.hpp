@@ -40,7 +40,7 @@ struct LengthGroup {
   std::int64_t shortest = (std::numeric_limits<std::int64_t>::max)(), longest = 0;
   double log_length = 0;
   std::array<double, inverse_temperatures> deficit{};
-  std::vector<double> kept = {};  ///< at shares of the keys 16 times as fine as the first row's; summed
+  std::vector<double> kept = {};  ///< sums over rows of the weight that each share of the highest keys has
 
   static constexpr std::size_t ways = 8;  ///< sums side by side, which a processor adds at once
 
@@ -78,15 +78,16 @@ struct LengthGroup {
     }
   }
 
-  /// Adds the weight of each share of a row's highest keys; within a key it grows in proportion.
+  /// Adds the weight of each share of a row's highest keys; within a key it grows in proportion. Shares are 64 to a
+  /// doubling, from a sixteenth of a key to all keys: rows of an octave have at most twice the keys of the first.
   void add_kept(const std::vector<double>& weights, double partition_function) {
-    constexpr std::size_t steps_per_key = 16;  // rows of an octave differ in length, and no step is as wide as a key
-    if (kept.empty()) kept.resize(steps_per_key * weights.size());
+    const auto n = static_cast<double>(weights.size());
+    if (kept.empty()) kept.resize(1 + static_cast<std::size_t>(shares_per_doubling * std::log2(32 * n)));
+    const double step = std::exp2(1.0 / shares_per_doubling);
+    double place = n * share_at(0);
     double whole = 0;  // the weight of the `keys` highest keys
     std::size_t keys = 0;
-    for (std::size_t j = 0; j < kept.size(); ++j) {
-      const double place =
-          static_cast<double>(j + 1) * static_cast<double>(weights.size()) / static_cast<double>(kept.size());
+    for (std::size_t j = 0; j < kept.size(); ++j, place *= step) {
       while (keys < weights.size() && static_cast<double>(keys + 1) <= place) whole += weights[keys++];
       const double part = keys < weights.size() ? (place - static_cast<double>(keys)) * weights[keys] : 0;
       kept[j] += (whole + part) / partition_function;
@@ -103,9 +104,16 @@ struct LengthGroup {
     const double wanted = 0.95 * static_cast<double>(rows);
     const auto first = std::lower_bound(kept.begin(), kept.end(), wanted);
     if (first == kept.end()) return 0;
-    const double before = first == kept.begin() ? 0 : *(first - 1);
-    const double place = static_cast<double>(first - kept.begin()) + (wanted - before) / (*first - before);
-    return std::log(static_cast<double>(kept.size()) / place);
+    const auto j = static_cast<std::size_t>(first - kept.begin());
+    const double before = j == 0 ? 0 : kept[j - 1], share_before = j == 0 ? 0 : share_at(j - 1);
+    return -std::log(share_before + (share_at(j) - share_before) * (wanted - before) / (*first - before));
+  }
+
+ private:
+  static constexpr int shares_per_doubling = 64;
+
+  double share_at(std::size_t j) const {
+    return std::exp2(-static_cast<double>(kept.size() - 1 - j) / shares_per_doubling);
   }
 };
 
