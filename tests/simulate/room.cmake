@@ -35,6 +35,14 @@ add_test(NAME simulate/bits_of_every_build
                  "${CMAKE_CURRENT_BINARY_DIR}/bits" $<TARGET_FILE:incontext-bits> ${_built_with} "${_bits_flags}" "${INCONTEXT_SLOW_TESTS}")
 set_tests_properties(simulate/bits_of_every_build PROPERTIES LABELS simulate TIMEOUT ${INCONTEXT_HANG_GUARD} COST 1000)
 
+if(INCONTEXT_SLOW_TESTS)
+  add_test(NAME simulate/other_processors
+           COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/compare_processors.sh" "${PROJECT_SOURCE_DIR}"
+                   "${CMAKE_CURRENT_BINARY_DIR}/processors" "${CMAKE_CXX_COMPILER}" "${_bits_flags}")
+  set_tests_properties(simulate/other_processors PROPERTIES LABELS simulate SKIP_RETURN_CODE 77
+                                                            TIMEOUT ${INCONTEXT_HANG_GUARD} COST 1000)
+endif()
+
 # Processes that share simulations, where there is an MPI.
 add_test(NAME simulate/distributed_library
          COMMAND "${INCONTEXT_BASH}" "${CMAKE_CURRENT_LIST_DIR}/distributed/test.sh" library

@@ -1,0 +1,72 @@
+// Prints the bits of the weights of every named map, and of their transposed Jacobian times a cotangent, in rows of
+// several lengths, as float and as double: numbers for a person, a hash for the rest. Where the bits are those of the C
+// library, in rows of fewer than 16 scores, in SSA and in tanh, it prints digits in their place. Compiled for any
+// processor, it prints the same.
+
+#include <array>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#include "incontext/maps/any_map.hpp"
+
+namespace {
+
+using namespace incontext;
+
+/// A sum over all numbers' bits (Fowler, Noll and Vo), which another bit or another order changes.
+template <class T>
+std::uint64_t hash_of(const std::vector<T>& numbers) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const T& number : numbers) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &number, sizeof(number));
+    hash = (hash ^ bits) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+/// Numbers between -2 and 2, exact in every type.
+template <class T>
+std::vector<T> numbers(std::size_t count, std::uint64_t state) {
+  std::vector<T> result(count);
+  for (T& number : result) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    number = static_cast<T>(static_cast<double>(state >> 42) / (1 << 20) - 2);
+  }
+  return result;
+}
+
+template <class T>
+void print_map(std::string_view name, const maps::AnyMap<T>& map) {
+  for (const std::size_t count : std::array<std::size_t, 6>{1, 5, 15, 16, 40, 1000}) {
+    const std::vector<T> scores = numbers<T>(count, count), cotangent = numbers<T>(count, count + 1);
+    std::vector<T> result(count), pulled(count);
+    const auto size = static_cast<std::ptrdiff_t>(count);
+    const scoring::Row<const T> row(scores.data(), size);
+    weights(map, row, scoring::Row<T>(result.data(), size));
+    vjp(map, row, scoring::Row<const T>(cotangent.data(), size), scoring::Row<T>(pulled.data(), size));
+    std::printf("%.*s %zu bytes %zu scores ", static_cast<int>(name.size()), name.data(), sizeof(T), count);
+    const double weight = static_cast<double>(result[count / 2]), slope = static_cast<double>(pulled[count / 2]);
+    if (count < 16 || name == "ssa" || name == "tanh") {
+      std::printf("%.4g %.4g\n", weight, slope);
+    } else {
+      std::printf("%a %a %016" PRIx64 " %016" PRIx64 "\n", weight, slope, hash_of(result), hash_of(pulled));
+    }
+  }
+}
+
+template <class T>
+void print_maps() {
+  std::apply([](const auto&... named) { (print_map<T>(named.name, {named.map}), ...); }, maps::named_maps<T>());
+}
+
+}  // namespace
+
+int main() {
+  print_maps<float>();
+  print_maps<double>();
+}

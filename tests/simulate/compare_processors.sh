@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The library for 64-bit ARM, as Macs and many servers have it: compiled by a cross compiler, run by an emulator. Every
+# trial and every map has the bits of x86-64, and the first program of every room prints the same.
+#   compare_processors.sh SOURCE_DIR WORK_DIR C++_COMPILER "COMPILE FLAGS (includes, definitions)"
+set -euo pipefail
+source_dir=$1 work=$2 native=$3
+read -r -a flags <<<"$4"
+cross=aarch64-linux-gnu-g++
+emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64 || true)
+command -v $cross >/dev/null || { echo "skipped: no $cross"; exit 77; }
+[ -n "$emulator" ] || { echo "skipped: no qemu-aarch64"; exit 77; }
+mkdir -p "$work"
+
+# compile COMPILER SOURCE PROGRAM
+launcher=()
+! command -v ccache >/dev/null || launcher=(ccache)
+compile() {
+  "${launcher[@]}" "$1" -std=c++20 -O2 -ffp-contract=off -fno-math-errno -Wno-psabi "${flags[@]}" -I"$source_dir" \
+    -c "$source_dir/$2" -o "$work/program.o"
+  "$1" -static "$work/program.o" -o "$work/$3"
+}
+run() { "$emulator" "$work/arm" "$@"; }
+
+# same WHAT EXPECTED COMMAND...
+same() {
+  if ! "${@:3}" | diff "$2" -; then echo "not as on x86-64: $1"; exit 1; fi
+  echo "as on x86-64: $1"
+}
+
+compile $cross tests/simulate/bits_program.cpp arm
+same "the bits of every trial" "$source_dir/tests/simulate/bits.txt" run serial
+
+compile "$native" tests/maps/bits_program.cpp native
+"$work/native" >"$work/maps.txt"
+[ "$(wc -l <"$work/maps.txt")" -gt 100 ]
+compile $cross tests/maps/bits_program.cpp arm
+same "the bits of every map" "$work/maps.txt" run
+
+for program in "$source_dir"/examples/first_steps/*.cpp; do
+  name=$(basename "$program" .cpp)
+  compile $cross "examples/first_steps/$name.cpp" arm
+  same "first_steps/$name" "${program%.cpp}.txt" run
+done
