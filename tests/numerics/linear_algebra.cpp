@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "incontext/numerics/decompositions.hpp"
 #include "regression/regression_cases.hpp"
 #include "support/catch.hpp"
 
@@ -48,4 +49,67 @@ TEST_CASE("trace_of_product is not the sum of equal entries' products") {
   left << 1, 2, 3, 4;
   right << 5, 6, 7, 8;
   CHECK(trace_of_product<double>(left, right) == 1 * 5 + 2 * 7 + 3 * 6 + 4 * 8);
+}
+
+TEST_CASE("is_diagonal takes square matrices without an entry beside the diagonal") {
+  Matrix<double> matrix = Matrix<double>::Zero(3, 3);
+  CHECK(is_diagonal(matrix));
+  matrix.diagonal() << 1, 0, -2;
+  CHECK(is_diagonal(matrix));
+  for (const double entry : {1e-300, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    for (const auto& [row, column] : {std::array<Eigen::Index, 2>{0, 2}, {2, 1}}) {
+      Matrix<double> other = matrix;
+      other(row, column) = entry;
+      CHECK_FALSE(is_diagonal(other));
+    }
+  }
+  CHECK_FALSE(is_diagonal(Matrix<double>(Matrix<double>::Zero(2, 3))));
+}
+
+TEST_CASE("a product with a diagonal factor is that of the same entries by Eigen") {
+  incontext::testing::RegressionCases cases(3);
+  const Matrix<double> diagonal = Matrix<double>(cases.matrix(31, 1).col(0).asDiagonal());
+  const Matrix<double> left = cases.matrix(17, 31), right = cases.matrix(31, 40);
+  CHECK(product<double>(diagonal, right) == Matrix<double>(diagonal * right));
+  CHECK(product<double>(left, diagonal) == Matrix<double>(left * diagonal));
+}
+
+namespace {
+
+/// The largest entry of a matrix that should be 0, in eps of `size`.
+double in_eps(const Matrix<double>& zero, double size) {
+  return zero.cwiseAbs().maxCoeff() / (size * std::numeric_limits<double>::epsilon());
+}
+
+}  // namespace
+
+TEST_CASE("Cholesky and symmetric_spectrum decompose dense and diagonal matrices") {
+  incontext::testing::RegressionCases cases(4);
+  const Eigen::Index d = 23;
+  const Matrix<double> root = cases.matrix(d, d), right = cases.matrix(d, 5);
+  const Matrix<double> dense = product<double>(root, root.transpose()) + Matrix<double>::Identity(d, d);
+  const Matrix<double> diagonal = Matrix<double>(dense.diagonal().reverse().asDiagonal());
+  for (const Matrix<double>& a : {dense, diagonal}) {
+    const double size = a.norm(), bound = 4 * static_cast<double>(d);
+    const Cholesky<double> factor(a);
+    REQUIRE(factor.exists());
+    const Matrix<double>& lower = factor.lower();
+    CHECK(Matrix<double>(lower.triangularView<Eigen::StrictlyUpper>()).isZero(0));
+    CHECK(in_eps(lower * lower.transpose() - a, size) <= bound);
+    CHECK(in_eps(lower * factor.solve_lower(right) - right, size * right.norm()) <= bound);
+    CHECK(in_eps(a * factor.solve(right) - right, size * right.norm()) <= bound);
+
+    const SymmetricSpectrum<double> spectrum = symmetric_spectrum(a);
+    const Matrix<double>& e = spectrum.vectors;
+    CHECK(in_eps(a * e - e * spectrum.values.asDiagonal(), size) <= bound);
+    CHECK(in_eps(e.transpose() * e - Matrix<double>::Identity(d, d), 1) <= bound);
+  }
+  CHECK(symmetric_spectrum(diagonal).values == Vector<double>(diagonal.diagonal()));
+
+  Matrix<double> indefinite = dense;
+  indefinite(3, 3) = -1;
+  CHECK_FALSE(Cholesky<double>(indefinite).exists());
+  Matrix<double> singular = diagonal;
+  singular(3, 3) = 0;
+  CHECK_FALSE(Cholesky<double>(singular).exists());
 }

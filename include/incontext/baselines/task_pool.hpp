@@ -225,13 +225,13 @@ TaskPool<T>::TaskPool(const numerics::Matrix<T>& tasks, const TaskVariances<T>& 
   const bool is_few = tasks.rows() < tasks.cols();
   const numerics::Matrix<T> gram =
       (is_few ? numerics::product<T>(tasks, transposed) : numerics::product<T>(transposed, tasks)) / count;
-  const Eigen::SelfAdjointEigenSolver<numerics::Matrix<T>> solver(gram);
-  eigenvalues_ = (solver.eigenvalues().array().max)(T(0));
+  const auto spectrum = numerics::symmetric_spectrum(gram);
+  eigenvalues_ = (spectrum.values.array().max)(T(0));
   if (is_few) {
-    lean_ = (eigenvalues_ / count).sqrt() * (solver.eigenvectors().transpose() * squares).array();
+    lean_ = (eigenvalues_ / count).sqrt() * (spectrum.vectors.transpose() * squares).array();
   } else {
     const numerics::Vector<T> lean = transposed * squares / count;
-    lean_ = (solver.eigenvectors().transpose() * lean).array();
+    lean_ = (spectrum.vectors.transpose() * lean).array();
   }
 }
 

@@ -6,8 +6,7 @@
 #include "incontext/core/compiled.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
 
-/// Eigen's decompositions of a dense matrix. The rooms include them from here, because the compiled edition has those of
-/// `double`.
+/// Eigen's decompositions. The rooms include them from here, because the compiled edition has those of `double`.
 namespace Eigen {
 
 INCONTEXT_COMPILED_DECLARATION(numerics_decompositions,
@@ -17,3 +16,84 @@ INCONTEXT_COMPILED_DECLARATION(
     SelfAdjointEigenSolver<MatrixXd>& SelfAdjointEigenSolver<MatrixXd>::compute(const EigenBase<MatrixXd>&, int));
 
 }  // namespace Eigen
+
+namespace incontext::numerics {
+
+/// The Cholesky factor of a symmetric matrix, A = L L^T, and what is solved with it. A diagonal matrix costs d^2
+/// operations, and so does what is solved with it for each d x d right side.
+///
+/// Shapes    matrix: d x d, of which the lower triangle is read
+/// Units     L in the square root of those of A.
+/// Domain    symmetric; exists() is false where A is not positive definite, and nothing else may be asked then.
+/// Accuracy  d eps of the condition of A (tests/numerics/linear_algebra.cpp).
+template <Real T>
+class Cholesky {
+ public:
+  explicit Cholesky(const Matrix<T>& matrix);
+
+  bool exists() const { return exists_; }
+  /// L, with zeros above the diagonal.
+  const Matrix<T>& lower() const { return lower_; }
+  /// L^-1 B.
+  Matrix<T> solve_lower(const Matrix<T>& right) const;
+  /// A^-1 B.
+  Matrix<T> solve(const Matrix<T>& right) const;
+
+ private:
+  Matrix<T> lower_;
+  bool diagonal_, exists_;
+};
+
+/// Eigenvalues and orthonormal eigenvectors of a symmetric matrix, A = E diag(values) E^T.
+///
+/// Shapes    values: d; vectors E: d x d, one in each column
+/// Units     values in those of A.
+template <Real T>
+struct SymmetricSpectrum {
+  Vector<T> values;
+  Matrix<T> vectors;
+};
+
+/// The spectrum of a symmetric matrix: eigenvalues from the least to the largest, or, of a diagonal matrix, in its order
+/// with E = I.
+///
+/// Shapes    (matrix: d x d, of which the lower triangle is read) -> d values and vectors
+/// Units     values in those of A.
+/// Domain    symmetric, finite.
+/// Accuracy  d eps of the largest (tests/numerics/linear_algebra.cpp).
+template <Real T>
+SymmetricSpectrum<T> symmetric_spectrum(const Matrix<T>& matrix) {
+  if (is_diagonal(matrix)) return {matrix.diagonal(), Matrix<T>::Identity(matrix.rows(), matrix.cols())};
+  const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(matrix);
+  return {solver.eigenvalues(), solver.eigenvectors()};
+}
+
+template <Real T>
+Cholesky<T>::Cholesky(const Matrix<T>& matrix) : diagonal_(is_diagonal(matrix)) {
+  if (diagonal_) {
+    exists_ = (matrix.diagonal().array() > T(0)).all();
+    if (exists_) lower_ = matrix.diagonal().cwiseSqrt().asDiagonal();
+    return;
+  }
+  const Eigen::LLT<Matrix<T>> factor(matrix);
+  exists_ = factor.info() == Eigen::ComputationInfo{};  // its name for that is a macro of X11's headers
+  lower_ = factor.matrixL();
+}
+
+template <Real T>
+Matrix<T> Cholesky<T>::solve_lower(const Matrix<T>& right) const {
+  if (diagonal_) return lower_.diagonal().cwiseInverse().asDiagonal() * right;
+  return lower_.template triangularView<Eigen::Lower>().solve(right);
+}
+
+template <Real T>
+Matrix<T> Cholesky<T>::solve(const Matrix<T>& right) const {
+  const Matrix<T> half = solve_lower(right);
+  if (diagonal_) return solve_lower(half);
+  return lower_.template triangularView<Eigen::Lower>().transpose().solve(half);
+}
+
+INCONTEXT_COMPILED_DECLARATION(numerics_decompositions, class Cholesky<double>);
+INCONTEXT_COMPILED(numerics_decompositions, symmetric_spectrum<double>);
+
+}  // namespace incontext::numerics

@@ -102,14 +102,14 @@ T effective_ridge(const Vector<T>& eigenvalues, const T& noise_variance, std::in
 template <Real T>
 CenteredRidgeRiskEquivalent<T> centered_ridge_risk_equivalent(const LinearTask<T>& task, std::int64_t context_length) {
   require_context_length("centered_ridge_risk_equivalent", context_length);
-  const Matrix<T> c = Eigen::LLT<Matrix<T>>(task.task_covariance()).matrixL();
+  const Matrix<T> c = numerics::Cholesky<T>(task.task_covariance()).lower();
   const Matrix<T> whitened = product<T>(product<T>(c.transpose(), task.input_covariance()), c);
-  const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(whitened);
+  const auto spectrum = numerics::symmetric_spectrum(whitened);
   // Eigenvalues below eps of the largest are rounding errors of either sign.
-  const T negligible = Eigen::NumTraits<T>::epsilon() * spectrum.eigenvalues().maxCoeff();
-  const Vector<T> e = spectrum.eigenvalues().cwiseMax(negligible);
+  const T negligible = Eigen::NumTraits<T>::epsilon() * spectrum.values.maxCoeff();
+  const Vector<T> e = spectrum.values.cwiseMax(negligible);
   const T kappa = detail::effective_ridge<T>(e, task.noise_variance(), context_length - 1);
-  const Vector<T> mean = spectrum.eigenvectors().transpose() * (c.transpose() * task.input_mean());
+  const Vector<T> mean = spectrum.vectors.transpose() * (c.transpose() * task.input_mean());
   T mean_excess = T(0.0);
   for (Eigen::Index i = 0; i < e.size(); ++i) mean_excess += kappa / (e(i) + kappa) * mean(i) * mean(i);
   return {

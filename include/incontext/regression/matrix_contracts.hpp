@@ -91,15 +91,9 @@ void require_symmetric(std::string_view where, std::string_view parameter, const
   }
 }
 
-/// Whether a factorization of Eigen succeeded, without its name for that, which is a macro of X11's headers.
-template <class Factorization>
-bool is_factored(const Factorization& factorization) {
-  return factorization.info() == Eigen::ComputationInfo{};
-}
-
 template <Real T>
 bool has_cholesky_factor(const Matrix<T>& matrix) {
-  return is_factored(Eigen::LLT<Matrix<T>>(matrix));
+  return numerics::Cholesky<T>(matrix).exists();
 }
 
 /// The smallest eigenvalue, for messages: the largest t for which matrix - t I has a Cholesky factor, by bisection from

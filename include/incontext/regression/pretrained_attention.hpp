@@ -35,10 +35,10 @@ template <Real T>
 Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t context_length) {
   require_context_length("pretrained_attention", context_length);
   const Matrix<T>& sigma = task.input_covariance();
-  const Eigen::LLT<Matrix<T>> prior(task.task_covariance());
+  const numerics::Cholesky<T> prior(task.task_covariance());
   const T ridge = task.noise_variance() / math::from_count<T>(context_length);
   return {.key_query = detail::ridge_inverse<T>(sigma, prior, ridge),
-          .input_value = ridge * Eigen::LLT<Matrix<T>>(sigma).solve(Vector<T>(prior.solve(task.task_mean()))),
+          .input_value = ridge * numerics::Cholesky<T>(sigma).solve(prior.solve(Matrix<T>(task.task_mean()))),
           .label_value = T(1.0)};
 }
 

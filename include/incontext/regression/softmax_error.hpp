@@ -139,14 +139,14 @@ class ReadQueries {
 
   /// In the eigenvectors E of G^T G: zeta^T E[w p^T] G zeta - nu^T E[p p^T] G zeta, and zeta^T G^T E[p p^T] G zeta.
   WeightedChiSquareQueries<T> law(std::string_view where) const {
-    const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(square_);
-    const Matrix<T>& e = spectrum.eigenvectors();
-    const Matrix<T> ge = white_.key_query * e, valued = white_.value_square() * ge;
+    const auto spectrum = numerics::symmetric_spectrum(square_);
+    const Matrix<T>& e = spectrum.vectors;
+    const Matrix<T> ge = product<T>(white_.key_query, e), valued = product<T>(white_.value_square(), ge);
     return {where,
-            spectrum.eigenvalues(),
+            spectrum.values,
             e.transpose() * white_.input_mean,
-            {e.transpose() * white_.task_with_value() * ge, -valued.transpose() * white_.input_mean},
-            {ge.transpose() * valued, Vector<T>::Zero(e.rows())}};
+            {product<T>(product<T>(e.transpose(), white_.task_with_value()), ge), -valued.transpose() * white_.input_mean},
+            {product<T>(ge.transpose(), valued), Vector<T>::Zero(e.rows())}};
   }
 
   /// E (w . x - p . (mu + a_0 Sigma M x))^2, as a sum of squares.
@@ -157,7 +157,7 @@ class ReadQueries {
     const Vector<T> mean = h.transpose() * white_.task_mean - slope * (g.transpose() * white_.input_value);
     const Vector<T> read = nu + slope * (g * nu), left = nu - white_.label_value * read;
     const T at_mean = white_.task_mean.dot(left) - white_.input_value.dot(read);
-    return trace_of_product<T>(white_.task_covariance * h, h.transpose()) + mean.squaredNorm() +
+    return trace_of_product<T>(product<T>(white_.task_covariance, h), h.transpose()) + mean.squaredNorm() +
            left.dot(white_.task_covariance * left) + at_mean * at_mean;
   }
 

@@ -169,7 +169,7 @@ SoftmaxAverages<T> softmax_averages(std::string_view where, const QueryRows<T>& 
 template <Real T>
 class SoftmaxGradient {
  public:
-  SoftmaxGradient(const WhiteAttention<T>& white, const Eigen::SelfAdjointEigenSolver<Matrix<T>>& spectrum,
+  SoftmaxGradient(const WhiteAttention<T>& white, const numerics::SymmetricSpectrum<T>& spectrum,
                   const T& reference, const SoftmaxAverages<T>& averages)
       : white_(white), spectrum_(spectrum), reference_(reference), averages_(averages) {}
 
@@ -193,9 +193,9 @@ class SoftmaxGradient {
     const Matrix<T> stein = white_.value_variance() * Matrix<T>(ipr.asDiagonal()) +
                             T(2.0) * averages_.mean.stein_average(in_eigenvectors(symmetric)) -
                             averages_.square.stein_average(in_eigenvectors(value_form()));
-    const Matrix<T>& e = spectrum_.eigenvectors();
+    const Matrix<T>& e = spectrum_.vectors;
     const Matrix<T> by_scores =
-        product<T>(product<T>(product<T>(g, e), Matrix<T>(spectrum_.eigenvalues().cwiseInverse().asDiagonal() * stein)),
+        product<T>(product<T>(product<T>(g, e), Matrix<T>(spectrum_.values.cwiseInverse().asDiagonal() * stein)),
                    e.transpose());
     return by_scores + T(2.0) * (product<T>(white_.task_with_value().transpose(), second(averages_.mean, -reference_)) -
                                  product<T>(valued, second(averages_.square, -reference_ * reference_)));
@@ -221,17 +221,17 @@ class SoftmaxGradient {
     return product<T>(g.transpose(), product<T>(white_.value_square(), g));
   }
   Matrix<T> in_eigenvectors(const Matrix<T>& form) const {
-    const Matrix<T>& e = spectrum_.eigenvectors();
+    const Matrix<T>& e = spectrum_.vectors;
     return product<T>(product<T>(e.transpose(), form), e);
   }
   /// E f zeta zeta^T, with a constant added to f.
   Matrix<T> second(const WeightedMoments<T>& moments, const T& constant) const {
-    const Matrix<T>& e = spectrum_.eigenvectors();
+    const Matrix<T>& e = spectrum_.vectors;
     return product<T>(e, Matrix<T>((moments.second.array() + constant).matrix().asDiagonal() * e.transpose()));
   }
 
   const WhiteAttention<T>& white_;
-  const Eigen::SelfAdjointEigenSolver<Matrix<T>>& spectrum_;
+  const numerics::SymmetricSpectrum<T>& spectrum_;
   T reference_;
   const SoftmaxAverages<T>& averages_;
 };
@@ -246,8 +246,8 @@ ErrorGradient<T> softmax_error_gradient_of_rows(std::string_view where, const At
   scaled.key_query *= inverse_temperature;
   const auto white = white_attention(scaled, task);
   const Matrix<T> square = product<T>(white.key_query.transpose(), white.key_query);
-  const Eigen::SelfAdjointEigenSolver<Matrix<T>> spectrum(square);
-  const Vector<T>& eigenvalues = spectrum.eigenvalues();
+  const auto spectrum = numerics::symmetric_spectrum(square);
+  const Vector<T>& eigenvalues = spectrum.values;
   if (!(T(64.0) * Eigen::NumTraits<T>::epsilon() * eigenvalues.maxCoeff() < eigenvalues.minCoeff())) {
     throw_domain_error(where, "inverse_temperature times key_query is singular: the least eigenvalue of its square",
                        eigenvalues.minCoeff(), "an invertible matrix");
@@ -255,7 +255,7 @@ ErrorGradient<T> softmax_error_gradient_of_rows(std::string_view where, const At
   const T reference = mean_reference(rows, T(sqrt(square.trace())));
   const auto averages = softmax_averages<T>(where, rows, eigenvalues, reference);
   const SoftmaxGradient<T> gradient(white, spectrum, reference, averages);
-  const Matrix<T> root = Eigen::LLT<Matrix<T>>(task.input_covariance()).matrixL();
+  const Matrix<T> root = numerics::Cholesky<T>(task.input_covariance()).lower();
   const Matrix<T> by_scaled = product<T>(product<T>(root, gradient.by_key_query()), root.transpose());
   const auto by_value = gradient.by_value();
   return {gradient.error(),

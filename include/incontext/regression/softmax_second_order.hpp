@@ -61,14 +61,7 @@ T second_order_lowest_temperature(const Attention<T>& attention, const LinearTas
   require_softmax_domain(where, attention, task, 2);
   const auto white = detail::white_attention(attention, task);
   const Matrix<T> square = product<T>(white.key_query.transpose(), white.key_query);
-  const Matrix<T> identity = Matrix<T>::Identity(square.rows(), square.cols());
-  // Bisection on the sign of a Cholesky factorization: an eigenvalue solver costs every user seconds of compilation.
-  T low = T(0.0), high = square.trace();
-  for (int step = 0; step < Eigen::NumTraits<T>::digits() + 4; ++step) {
-    const T middle = (low + high) / T(2.0);
-    (detail::has_cholesky_factor<T>(middle * identity - square) ? high : low) = middle;
-  }
-  return sqrt(T(T(2.0) * high));
+  return sqrt(T(T(2.0) * numerics::symmetric_spectrum(square).values.maxCoeff()));
 }
 
 /// The mean squared error of true softmax attention to order 1/l, for centered Gaussian inputs.
@@ -102,11 +95,11 @@ T softmax_error_second_order(const Attention<T>& attention, const LinearTask<T>&
   const auto white = detail::white_attention(attention, task);
   const Matrix<T> k = white.key_query / temperature;
   const Matrix<T> identity = Matrix<T>::Identity(k.rows(), k.cols());
-  const Eigen::LLT<Matrix<T>> tilt(identity - T(2.0) * product<T>(k.transpose(), k));
+  const numerics::Cholesky<T> tilt(identity - T(2.0) * product<T>(k.transpose(), k));
   T log_z = T(0.0);
-  for (Eigen::Index i = 0; i < k.rows(); ++i) log_z -= log(T(tilt.matrixLLT()(i, i)));
+  for (Eigen::Index i = 0; tilt.exists() && i < k.rows(); ++i) log_z -= log(T(tilt.lower()(i, i)));
   const T z = exp(log_z);
-  if (!detail::is_factored(tilt) || !(z - z <= T(0.0))) {
+  if (!tilt.exists() || !(z - z <= T(0.0))) {
     throw SecondOrderDomainError(where, static_cast<double>(temperature),
                                  static_cast<double>(second_order_lowest_temperature(attention, task)));
   }

@@ -25,7 +25,7 @@ Attention<T> attention_of_least_error(const char* name, const LinearTask<T>& tas
   if (!(task_mean == T(0))) throw_domain_error(name, "the tasks have a mean, of length", task_mean, "0");
   const T label_variance = trace_of_product<T>(task.input_covariance(), task.task_covariance()) + task.noise_variance();
   const Matrix<T> scaled = task.input_covariance() * k;
-  return {.key_query = ridge_inverse<T>(scaled, Eigen::LLT<Matrix<T>>(task.task_covariance()),
+  return {.key_query = ridge_inverse<T>(scaled, numerics::Cholesky<T>(task.task_covariance()),
                                         label_variance / math::from_count<T>(context_length)),
           .input_value = Vector<T>::Zero(task.dimension()),
           .label_value = T(1.0)};

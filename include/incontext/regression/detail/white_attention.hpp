@@ -29,7 +29,7 @@ struct WhiteAttention {
 
 template <Real T>
 WhiteAttention<T> white_attention(const Attention<T>& attention, const LinearTask<T>& task) {
-  const Matrix<T> root = Eigen::LLT<Matrix<T>>(task.input_covariance()).matrixL();
+  const Matrix<T> root = numerics::Cholesky<T>(task.input_covariance()).lower();
   return {product<T>(product<T>(root.transpose(), attention.key_query), root),
           product<T>(product<T>(root.transpose(), task.task_second_moment()), root),
           product<T>(product<T>(root.transpose(), task.task_covariance()), root),

@@ -42,7 +42,7 @@ class WhitenedContext {
     require_finite_entries(where, "inputs", inputs);
     require_positive_definite(where, "task_covariance", task_covariance, inputs.cols());
     require_non_negative(where, "noise_variance", noise_variance);
-    prior_factor_ = Eigen::LLT<Matrix<T>>(task_covariance).matrixL();
+    prior_factor_ = numerics::Cholesky<T>(task_covariance).lower();
     inputs_ = inputs;
     if (means_ == ContextMeans::removed) inputs_.rowwise() -= inputs.colwise().mean();
     whitened_ = inputs_ * prior_factor_;
