@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ._core.baselines import *  # noqa: F403
 from ._plot import axes_or_new
-from ._record import Record, cell, table_text
+from ._record import Record, cell, frame_of, table_text
 from ._records.baselines import *  # noqa: F403
 
 
@@ -69,8 +69,12 @@ class Curves:
         return self._curves.items()
 
     def to_dict(self) -> dict[str, Any]:
-        """The context lengths and the curves by name: pandas.DataFrame(curves.to_dict())."""
+        """The context lengths and the curves by name."""
         return {"context_length": self.context_length, **self._curves}
+
+    def to_frame(self) -> Any:
+        """The columns as a frame of pandas."""
+        return frame_of(self.to_dict())
 
     def __repr__(self) -> str:
         return f"Curves({len(self.context_length)} context lengths: {', '.join(self._curves)})"

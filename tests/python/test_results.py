@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import types
 
 import numpy
 import pytest
@@ -333,3 +334,26 @@ def test_an_error_at_no_temperature_is_not_a_number(layer):
     error = ic.regression.generalization_error(*layer, 40)
     assert numpy.isnan(error([0.0, -1.0])).all() and math.isnan(error.excess(0.0))
     assert error.replace(linear=-1.0).optimal_temperature() == math.inf
+
+
+def test_whatever_has_columns_is_a_frame_of_pandas(layer, monkeypatch):
+    attention, task = layer
+    error = ic.regression.generalization_error(attention, task, 40)
+    maps = ic.simulate.at_temperatures([1.0, 2.0], ic.scoring.ApproximateSoftmax())
+    simulated = ic.simulate.regression_error(attention, task, 40, maps, seed=1, trials=64)
+    made = [ic.compare(error([1.0, 2.0]), simulated), ic.baselines.curves(3, [1, 2], 0.1, 0.3), ic.ledger()]
+    rooms = [vars(module) for name, module in sys.modules.items() if name.split(".")[0] == "incontext"]
+    assert {type(one) for one in made} == {
+        value for room in rooms for value in room.values() if isinstance(value, type) and hasattr(value, "to_frame")}
+
+    pandas = types.ModuleType("pandas")
+    pandas.DataFrame = lambda columns, index=None: (columns, index)
+    monkeypatch.setitem(sys.modules, "pandas", pandas)
+    for one, rows in zip(made, (2, 2, len(ic.ledger()))):
+        columns, index = one.to_frame()
+        assert len(columns) > 3 and {len(column) for column in columns.values()} == {rows}
+        assert index is None or len(index) == rows
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for one in made:
+        with pytest.raises(ImportError, match="pip install pandas"):
+            one.to_frame()
