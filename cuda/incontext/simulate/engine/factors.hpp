@@ -10,15 +10,15 @@
 /// Matrix algebra on the host that the simulators share.
 namespace incontext::simulate::detail {
 
-/// The product a b by plain loops. The last bit of Eigen's product depends on the width of the vector unit, and the
-/// numbers that trials read must not.
+/// The product a b by plain loops, in which zeros of b cost nothing. The last bit of Eigen's product depends on the width
+/// of the vector unit, and the numbers that trials read must not.
 inline numerics::Matrix<double> plain_product(const numerics::Matrix<double>& a, const numerics::Matrix<double>& b) {
   numerics::Matrix<double> product = numerics::Matrix<double>::Zero(a.rows(), b.cols());
-  for (Eigen::Index i = 0; i < a.rows(); ++i) {
-    for (Eigen::Index j = 0; j < b.cols(); ++j) {
-      double sum = 0;
-      for (Eigen::Index k = 0; k < a.cols(); ++k) sum += a(i, k) * b(k, j);
-      product(i, j) = sum;
+  for (Eigen::Index j = 0; j < b.cols(); ++j) {
+    for (Eigen::Index k = 0; k < a.cols(); ++k) {
+      const double factor = b(k, j);
+      if (factor == 0) continue;
+      for (Eigen::Index i = 0; i < a.rows(); ++i) product(i, j) += a(i, k) * factor;
     }
   }
   return product;
@@ -32,15 +32,15 @@ inline numerics::Matrix<double> plain_cholesky(const numerics::Matrix<double>& c
   const double rounding = 1e-14 * static_cast<double>(d);
   numerics::Matrix<double> factor = numerics::Matrix<double>::Zero(d, d);
   for (Eigen::Index j = 0; j < d; ++j) {
-    for (Eigen::Index i = j; i < d; ++i) {
-      double rest = covariance(i, j);
-      for (Eigen::Index k = 0; k < j; ++k) rest -= factor(i, k) * factor(j, k);
-      if (i == j) {
-        factor(j, j) = rest > rounding * covariance(j, j) ? std::sqrt(rest) : 0.0;
-      } else {
-        factor(i, j) = factor(j, j) > 0 ? rest / factor(j, j) : 0.0;
-      }
+    for (Eigen::Index i = j; i < d; ++i) factor(i, j) = covariance(i, j);
+    for (Eigen::Index k = 0; k < j; ++k) {
+      const double along = factor(j, k);
+      if (along == 0) continue;
+      for (Eigen::Index i = j; i < d; ++i) factor(i, j) -= factor(i, k) * along;
     }
+    const double rest = factor(j, j);
+    factor(j, j) = rest > rounding * covariance(j, j) ? std::sqrt(rest) : 0.0;
+    for (Eigen::Index i = j + 1; i < d; ++i) factor(i, j) = factor(j, j) > 0 ? factor(i, j) / factor(j, j) : 0.0;
   }
   return factor;
 }

@@ -29,9 +29,12 @@ enum class RoundingOver { context, few_tokens };
 
 /// \f$ \mathrm{tr}(A B) \f$, not below 0.
 inline double trace_of_product(const regression::Matrix<double>& a, const regression::Matrix<double>& b) {
-  const regression::Matrix<double> product = plain_product(a, b);
   double sum = 0;
-  for (Eigen::Index i = 0; i < product.rows(); ++i) sum += product(i, i);
+  for (Eigen::Index i = 0; i < a.rows(); ++i) {
+    double entry = 0;
+    for (Eigen::Index k = 0; k < a.cols(); ++k) entry += a(i, k) * b(k, i);
+    sum += entry;
+  }
   return sum > 0 ? sum : 0;
 }
 
