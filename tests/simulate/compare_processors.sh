@@ -11,13 +11,13 @@ command -v $cross >/dev/null || { echo "skipped: no $cross"; exit 77; }
 [ -n "$emulator" ] || { echo "skipped: no qemu-aarch64"; exit 77; }
 mkdir -p "$work"
 
-# compile COMPILER SOURCE PROGRAM
+# compile SOURCE PROGRAM COMPILER...: linked by GNU's, which has the libraries of both processors
 launcher=()
 ! command -v ccache >/dev/null || launcher=(ccache)
 compile() {
-  "${launcher[@]}" "$1" -std=c++20 -O2 -ffp-contract=off -fno-math-errno -Wno-psabi "${flags[@]}" -I"$source_dir" \
-    -c "$source_dir/$2" -o "$work/program.o"
-  "$1" -static "$work/program.o" -o "$work/$3"
+  "${launcher[@]}" "${@:3}" -std=c++20 -O2 -ffp-contract=off -fno-math-errno -Wno-psabi "${flags[@]}" -I"$source_dir" \
+    -c "$source_dir/$1" -o "$work/program.o"
+  case $2 in arm) "$cross" -static "$work/program.o" -o "$work/arm" ;; *) "$3" "$work/program.o" -o "$work/$2" ;; esac
 }
 run() { "$emulator" "$work/arm" "$@"; }
 
@@ -27,17 +27,21 @@ same() {
   echo "as on x86-64: $1"
 }
 
-compile $cross tests/simulate/bits_program.cpp arm
-same "the bits of every trial" "$source_dir/tests/simulate/bits.txt" run serial
+compile tests/simulate/bits_program.cpp arm $cross
+same "the bits of every trial, g++" "$source_dir/tests/simulate/bits.txt" run serial
+if clang=$(command -v clang++-16 || command -v clang++); then  # Macs have it
+  compile tests/simulate/bits_program.cpp arm "$clang" --target=aarch64-linux-gnu
+  same "the bits of every trial, clang++" "$source_dir/tests/simulate/bits.txt" run serial
+fi
 
-compile "$native" tests/maps/bits_program.cpp native
+compile tests/maps/bits_program.cpp native "$native"
 "$work/native" >"$work/maps.txt"
 [ "$(wc -l <"$work/maps.txt")" -gt 100 ]
-compile $cross tests/maps/bits_program.cpp arm
+compile tests/maps/bits_program.cpp arm $cross
 same "the bits of every map" "$work/maps.txt" run
 
 for program in "$source_dir"/examples/first_steps/*.cpp; do
   name=$(basename "$program" .cpp)
-  compile $cross "examples/first_steps/$name.cpp" arm
+  compile "examples/first_steps/$name.cpp" arm $cross
   same "first_steps/$name" "${program%.cpp}.txt" run
 done
