@@ -210,6 +210,8 @@ IN_PYTHON = {
     "std::vector": "list",
     "std::array": "tuple",
     "numerics::QuadratureError": "laws.QuadratureError",
+    "NaN row, see the top of this file": "ValueError for a row that shows no score, or NaN or infinity",
+    "; a parameter the map does not have does not compile": "; a parameter that the map does not have",
     "`convention` says": "`query` and `offset` say",
     "`convention` is that of": "`query` and `offset` are those of",
     "`tolerance` is the relative error at which the quadrature ends.\n\n": "",
@@ -240,7 +242,7 @@ def noted(members: list[Member]) -> str:
 
 
 # whose texts are those of a template of C++
-PER_MAP = {"softmax_of": "Softmax, SSMax, SSA, Elementwise", "entmax": "Entmax, Sparsemax"}
+PER_MAP = {"softmax_of": "Softmax, SSMax, SSA", "entmax": "Entmax, Sparsemax"}
 
 
 def documentation(overloads: list[Entry], own: Shown) -> str:

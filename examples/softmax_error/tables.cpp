@@ -145,8 +145,8 @@ std::vector<NamedMap> softmaxes(const SoftmaxErrorOptions& o, const Situation& a
 }
 
 constexpr const char* bayes_note =
-    "bayes: the error of the posterior mean for centered inputs, exact where all covariances are multiples of I and l "
-    "is at most 1e6, elsewhere its limit for large l and d at this d / l; not judged.";
+    "bayes: the error of the posterior mean, not judged. It is exact if all covariances are multiples of I and l is at "
+    "most 1e6. Otherwise it is the limit of large l and d at this d / l.";
 
 /// The lowest temperature at which the remainder falls like 1/l^2 depends neither on l nor on d.
 void add_notes(Table& table, const Situation& at) {

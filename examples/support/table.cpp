@@ -19,7 +19,9 @@ void Table::add_row(std::vector<Cell> cells, const std::vector<Cell>& more) {
 
 std::string row_name(const Table& table, const std::vector<Cell>& row) {
   std::string name;
-  const auto join = [&name](const std::string& part) { name += (name.empty() ? "" : ", ") + part; };
+  const auto join = [&name](const std::string& part) {
+    if (!name.ends_with(part)) name += (name.empty() ? "" : ", ") + part;  // "attention, τ = 1" in its column τ = 1
+  };
   for (std::size_t j = 0; j < row.size(); ++j) {
     const Column& column = table.columns[j];
     if (table.key_columns == 0 ? column.decimals_as != 0 : j == table.key_columns) break;

@@ -171,7 +171,7 @@ class Figures {
   }
 
   void add_notes(Table& table) const {
-    table.notes.push_back(references_note);
+    table.notes.push_back(references_note(table));
     const std::string rejections = rejections_note(table, options_.reading);
     if (!rejections.empty()) table.audit_notes.push_back(rejections);
     table.draw_notes.push_back(common_draws_note);

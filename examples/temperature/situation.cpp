@@ -275,6 +275,21 @@ Estimates add_attention_rows(Table& table, Run& run, const std::vector<Cell>& pr
   return simulated;
 }
 
+std::string references_note(const Table& table) {
+  const auto is_best_layer = [](const std::vector<Cell>& row) {
+    return std::any_of(row.begin(), row.end(), [](const Cell& cell) {
+      const auto* name = std::get_if<std::string>(&cell);
+      return name != nullptr && *name == best_layer_name;
+    });
+  };
+  const bool has_best_layer = std::any_of(table.rows.begin(), table.rows.end(), is_best_layer);
+  return "ridge (11): ridge regression on the centered context, with the true prior and noise. posterior mean: of the "
+         "whole context; no predictor errs less. Both have 1/64 of the trials, at least 16. " +
+         std::string(has_best_layer ? "best layer: the layer that errs least on this law at τ = 1. " : "") +
+         "answer 0: no context. Beyond noise: the simulated error less the noise; without a simulation, the theory "
+         "less the noise.";
+}
+
 References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
                               std::int64_t context_length, const Reading& reading, bool simulates) {
   const auto add = [&](const char* name, std::vector<Cell> comparison, Cell excess) {
@@ -315,7 +330,7 @@ References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& p
                         reading.convention.offset == regression::Offset::removed;
   if (is_usual && has_no_means) {
     const auto best = regression::trained_attention(task, context_length);
-    add_computed("best layer", regression::generalization_error(best, task, context_length, reading.convention)(1));
+    add_computed(best_layer_name, regression::generalization_error(best, task, context_length, reading.convention)(1));
   }
   add_computed("answer 0", task.noise_variance() + (task.input_second_moment() * task.task_second_moment()).trace());
   return references;

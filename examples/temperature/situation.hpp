@@ -109,6 +109,7 @@ struct References {
 };
 
 inline constexpr const char* ridge_name = "ridge (11)";
+inline constexpr const char* best_layer_name = "best layer";
 
 /// What attention is to be compared with: the ridge (11) on the centered context, which the paper calls Bayes-optimal;
 /// the posterior mean, below which no predictor errs; and the answer 0. Isotropic tasks with centered inputs are judged
@@ -119,13 +120,8 @@ inline constexpr const char* ridge_name = "ridge (11)";
 References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
                               std::int64_t context_length, const Reading& reading, bool simulates = true);
 
-inline constexpr const char* references_note =
-    "ridge (11): on the centered context, with the true prior and noise; posterior mean: of the whole context, no "
-    "predictor errs less; both with a sixty-fourth of the trials, or 16; best layer: of the weights that err least on "
-    "this "
-    "very law at τ = 1, for the offset removed "
-    "and laws without means; answer 0: no context. Beyond noise: the simulated error, or the "
-    "theory where there is none, less the noise.";
+/// What those rows are, of the rows that a table has.
+std::string references_note(const Table& table);
 
 inline constexpr const char* estimator_note =
     "Each trial draws the sufficient statistics of a context and averages over its labels. --estimator literal runs "

@@ -189,9 +189,9 @@ Table claims_table(const Ledger& ledger, const Registry& registry, const std::ve
                    text(claim.simulator), text(listed(claim.runs()))});
   }
   table.notes.push_back(
-      "paper's rows: groups of rows with what the paper says, that hold, of all. near misses: groups of wrong formulas "
-      "that are rejected, of all. seen: the least relative deviation that the best row would have shown in 99 runs of "
-      "100. --page and JSON quote the claims and have every row; docs/claims.md has the rules.");
+      "paper's rows: how many groups of rows hold as the paper says. near misses: how many groups of wrong formulas are "
+      "rejected. seen: the smallest relative deviation that the most accurate row would have shown in 99 of 100 runs. "
+      "--page and JSON quote the claims and have every row; docs/claims.md has the rules.");
   for (std::string& note : legend(ledger, registry)) table.notes.push_back(std::move(note));
   table.notes.push_back(family_text(ledger));
   if (!mutants.empty()) table.notes.push_back(mutants_text(mutants));

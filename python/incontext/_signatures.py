@@ -10,6 +10,8 @@ import sys
 from types import ModuleType
 from typing import Any, Callable
 
+import numpy
+
 from ._record import KINDS, Choice, brief
 
 _OPENING, _CLOSING = "([{", ")]}"
@@ -147,8 +149,25 @@ def _refusal(name: str, function: Any, own: inspect.Signature, arguments: tuple[
         choices = _choices_of(str(own.parameters[key].annotation))
         if choices and isinstance(value, (str, int)) and not isinstance(value, Choice) and not _is_one_of(choices, value):
             return ValueError(choices.refusal(f"{name}: {key}", value))
+    arrays = {key: _array_of_numbers(value) for key, value in found.items()
+              if str(own.parameters[key].annotation) == "numpy.typing.ArrayLike"}
+    for key, array in arrays.items():
+        if array is None:
+            return TypeError(f"{name}: {key} is of the wrong type (value = {_kind(found[key])}; needs an array of numbers)")
+    if len(arrays) == 1:
+        [(key, one)] = arrays.items()
+        needs = {1: "two", 2: "one"}.get(numpy.ndim(one), "one or two")
+        return TypeError(f"{name}: {key} has the wrong number of axes (value = {numpy.shape(one)}; needs {needs})")
     kinds = ", ".join(f"{key}: {_kind(value)}" for key, value in found.items())
     return TypeError(f"{name}: the arguments do not fit together (value = {kinds}; needs {str(own).partition(' ->')[0]})")
+
+
+def _array_of_numbers(value: Any) -> Any:
+    """A value as an array of numbers, or None."""
+    try:
+        return numpy.asarray(value, "float64")
+    except (TypeError, ValueError):
+        return None
 
 
 def _choices_of(annotation: str) -> type[Choice] | None:

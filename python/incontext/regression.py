@@ -8,6 +8,7 @@ import numpy
 from . import _core
 from ._core.regression import *  # noqa: F403
 from ._plot import axes_or_new
+from ._record import _is_count
 from .statistics import _estimates_of
 from ._records.regression import *  # noqa: F403
 from ._records.regression import QueryToken, _HeadsError, _InverseTemperatureParabola
@@ -108,6 +109,9 @@ def softmax_optimum(attention: Attention, task: LinearTask, context_length: int,
     layer's values are scaled by the factor that is best at each temperature, and `value_scale` is that of the result.
     Raises ValueError as softmax_error does.
     """
+    if not _is_count(context_length):
+        raise TypeError("incontext.regression.softmax_optimum: context_length is of the wrong type "
+                        f"(value = {context_length!r:.80}; needs a whole number: a layer is pretrained at one length)")
     start = float(generalization_error(attention, task, context_length, query).optimal_temperature())  # noqa: F405
     start = start if 0 < start < numpy.inf else 1.0
     span = SearchRange(start / 1000, start, start * 1e6)  # noqa: F405

@@ -310,7 +310,7 @@ def cosformer(reach: float) -> KernelAttention:
 
 
 class Elementwise(Record):
-    """softmax(phi(z)) for your own monotone function phi, whose exact errors and row moments need no formula.
+    """softmax(phi(z)) for your own monotone function phi: weights and derivatives of arrays, exact errors, row moments.
 
     `phi` is a function of one number. `slope` and `curvature` are its derivatives; without them they are taken by
     central differences of order six, which leave about ten digits and do not step across a kink of phi at 0.
@@ -319,6 +319,8 @@ class Elementwise(Record):
     >>> import math
     >>> from incontext import laws
     >>> own = Elementwise(lambda z: 2 * z)
+    >>> own([0.0, 1.0]).round(4)
+    array([0.1192, 0.8808])
     >>> exact = laws.row_moments(Softmax(0.5), 100, 1.0)
     >>> abs(laws.row_moments(own, 100, 1.0).mean_score / exact.mean_score - 1) < 1e-8
     True
@@ -352,6 +354,41 @@ class Elementwise(Record):
         terms = 270 * (f(z + h) + f(z - h)) - 27 * (f(z + 2 * h) + f(z - 2 * h)) + 2 * (f(z + 3 * h) + f(z - 3 * h))
         return (terms - 490 * f(z)) / (180 * h * h)
 
+    def _of_each(self, function: Callable[[float], float], scores: Any, masked: float) -> NDArray[Any]:
+        """A function of each score that is seen; masked scores are -infinity, or masked elements of an array."""
+        given = numpy.ma.filled(scores, -numpy.inf) if numpy.ma.isMaskedArray(scores) else numpy.asarray(scores)
+        given = given if given.dtype == numpy.float32 else given.astype("float64")
+        result = numpy.full(given.shape, masked, given.dtype)
+        for place, z in numpy.ndenumerate(given):
+            if z <= _HIGHEST_MASK and z != -numpy.inf:
+                raise ValueError("incontext::scoring::Elementwise: a score is low enough for a mask "
+                                 f"(value = {z:g}; needs -infinity for a mask)")
+            if z != -numpy.inf:
+                result[place] = function(float(z))
+        return result
+
+    def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
+                 zero_masked_rows: bool = False) -> NDArray[Any]:
+        """The weights along an axis, as those of a map of this package. Python calls phi for each score."""
+        exponents = self._of_each(self._value, scores, -numpy.inf)
+        return Softmax()(exponents, visibility, axis=axis, finite_masks=False, zero_masked_rows=zero_masked_rows)
+
+    def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
+            zero_masked_rows: bool = False) -> NDArray[Any]:
+        """The Jacobian times a direction, along an axis."""
+        exponents = self._of_each(self._value, scores, -numpy.inf)
+        moved = self._of_each(self._slope, scores, 0.0) * _beside(direction, exponents)
+        return Softmax().jvp(exponents, moved, visibility, axis=axis, finite_masks=False,
+                             zero_masked_rows=zero_masked_rows)
+
+    def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
+            zero_masked_rows: bool = False) -> NDArray[Any]:
+        """The transposed Jacobian times a cotangent, along an axis."""
+        exponents = self._of_each(self._value, scores, -numpy.inf)
+        pulled = Softmax().vjp(exponents, cotangent, visibility, axis=axis, finite_masks=False,
+                               zero_masked_rows=zero_masked_rows)
+        result: NDArray[Any] = pulled * self._of_each(self._slope, scores, 0.0)
+        return result
 
     @property
     def _address(self) -> int:

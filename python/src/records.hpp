@@ -51,7 +51,12 @@ template <class Base>
 struct nanobind::detail::type_caster<incontext::python::Dense<Base>> {
   NB_TYPE_CASTER(incontext::python::Dense<Base>, const_name("numpy.typing.ArrayLike"))
   bool from_python(handle source, std::uint8_t, cleanup_list*) {
-    return try_cast<Base>(incontext::python::as_float64(source), value.value);
+    try {
+      return try_cast<Base>(incontext::python::as_float64(source), value.value);
+    } catch (const python_error& error) {  // no numbers: the caller says of which argument
+      if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw;
+      return false;
+    }
   }
   static handle from_cpp(const incontext::python::Dense<Base>& from, rv_policy, cleanup_list*) {
     return cast(from.value).release();

@@ -90,8 +90,11 @@ class ArrayParameters {
 template <class T>
 maps::AnyMap<T> any_map(nb::handle given) {
   if (!nb::isinstance(given, python_class("scoring.Map")) || !nb::hasattr(given.type(), "_name")) {
-    throw nb::type_error(
-        ("incontext: this is not a map of a row of scores (value = " + library_name(given) + ")").c_str());
+    const bool is_own = nb::isinstance(given, python_class("scoring.Elementwise"));
+    throw nb::type_error((std::string("incontext: this is ") + (is_own ? "your own map" : "not a map of a row of scores") +
+                          " (value = " + library_name(given) + "; needs " +
+                          (is_own ? "its own call, jvp or vjp" : "a map of incontext.scoring") + ")")
+                             .c_str());
   }
   auto map = maps::find_map<T>(nb::cast<std::string>(given.attr("_name")));
   maps::for_each_parameter(

@@ -336,6 +336,42 @@ def test_an_error_at_no_temperature_is_not_a_number(layer):
     assert error.replace(linear=-1.0).optimal_temperature() == math.inf
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_map_of_ones_own_has_weights_and_derivatives(dtype):
+    own, plain = ic.scoring.Elementwise(lambda z: 2 * z, slope=lambda z: 2.0), ic.scoring.Softmax(0.5)
+    scores, beside = numpy.random.default_rng(5).normal(size=(2, 3, 4, 6)).astype(dtype)
+    scores[0, 1, 2] = -numpy.inf
+    for options in ({}, {"visibility": "causal"}, {"axis": 1}):
+        found = [own(scores, **options), own.jvp(scores, beside, **options), own.vjp(scores, beside, **options)]
+        wanted = [plain(scores, **options), plain.jvp(scores, beside, **options), plain.vjp(scores, beside, **options)]
+        for one, other in zip(found, wanted):
+            assert one.dtype == dtype
+            numpy.testing.assert_allclose(one, other, rtol=0, atol=1e-6 if dtype == "float32" else 1e-14)
+    by_differences = ic.scoring.Elementwise(lambda z: 2 * z).vjp(scores, beside)
+    numpy.testing.assert_allclose(by_differences, plain.vjp(scores, beside), rtol=0, atol=1e-6)
+    curved = ic.scoring.Elementwise(lambda z: z**3, slope=lambda z: 3 * z**2)  # its slope differs from score to score
+    pulled = (curved.jvp(scores, beside) * beside[::-1]).sum()
+    assert pulled == pytest.approx((curved.vjp(scores, beside[::-1]) * beside).sum(), rel=1e-5)
+    masked = numpy.ma.masked_array([[1.0, 5.0, 2.0]], [[False, True, False]])
+    numpy.testing.assert_allclose(own(masked), plain(masked), rtol=1e-14)
+    assert not own(numpy.full((1, 3), -numpy.inf), zero_masked_rows=True).any()
+    with pytest.raises(ValueError, match=r"low enough for a mask \(value = -1e\+09; needs -infinity"):
+        own([1.0, -1e9])
+    with pytest.raises(TypeError, match=r"your own map .*needs its own call, jvp or vjp"):
+        ic.scoring.weights(own, scores)
+
+
+def test_arrays_that_do_not_fit_are_named():
+    task = ic.regression.LinearTask.isotropic(dimension=3)
+    layer = ic.regression.pretrained_attention(task, 10)
+    with pytest.raises(TypeError, match=r"covariance has the wrong number of axes \(value = \(3,\); needs two\)"):
+        task.with_input_covariance([1.0, 1.0, 1.0])
+    with pytest.raises(TypeError, match=r"key_query is of the wrong type \(value = Attention; needs an array"):
+        ic.regression.best_softmax_heads(layer, task, 10, 2)
+    with pytest.raises(TypeError, match=r"context_length is of the wrong type \(value = \[10, 20\]; needs a whole"):
+        ic.regression.softmax_optimum(layer, task, [10, 20])
+
+
 def test_whatever_has_columns_is_a_frame_of_pandas(layer, monkeypatch):
     attention, task = layer
     error = ic.regression.generalization_error(attention, task, 40)

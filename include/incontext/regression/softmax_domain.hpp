@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "incontext/core/compiled.hpp"
@@ -14,10 +15,11 @@ namespace incontext::regression {
 namespace detail {
 
 template <Real T>
-void require_all_zero(std::string_view where, std::string_view parameter, const Vector<T>& vector) {
+void require_all_zero(std::string_view where, std::string_view parameter, const Vector<T>& vector,
+                      std::string_view although = {}) {
   for (Eigen::Index i = 0; i < vector.size(); ++i) {
     if (!(vector(i) <= T(0.0) && vector(i) >= T(0.0))) {
-      throw_invalid_argument(where, entry(parameter, i, 0) + " is not zero", vector(i), "0");
+      throw_invalid_argument(where, entry(parameter, i, 0) + " is not zero" + std::string(although), vector(i), "0");
     }
   }
 }

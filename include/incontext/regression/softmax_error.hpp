@@ -169,7 +169,10 @@ class ReadQueries {
 /// The scores of inputs with a mean have one themselves, which only softmax of a linear map does not see.
 template <class Phi, Real T>
 void require_shift_invariance(std::string_view where, const LinearTask<T>& task) {
-  if constexpr (!scoring::is_linear<Phi>) require_all_zero(where, "input_mean", task.input_mean());
+  if constexpr (!scoring::is_linear<Phi>) {
+    require_all_zero(where, "input_mean", task.input_mean(),
+                     ", and the map is not softmax of a multiple of the scores");
+  }
 }
 
 template <Real T>
