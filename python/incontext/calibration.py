@@ -431,7 +431,9 @@ class Calibration:
         if layer is None and head is None and len(self.heads) == 1:
             return 0, 0
         if layer is None or head is None:
-            raise ValueError("incontext.calibration: layer and head are missing (the scores have several heads)")
+            missing = " and ".join(name for name, one in (("layer", layer), ("head", head)) if one is None)
+            raise ValueError(f"incontext.calibration: {missing} {'are' if ' and ' in missing else 'is'} missing "
+                             "(the scores have several heads: head(layer, head))")
         return layer, head
 
     def head(self, layer: int | None = None, head: int | None = None, *, gap: float | None = None,
