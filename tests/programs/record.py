@@ -81,8 +81,8 @@ def kill_and_resume(line, expected, delay):
 
 
 def wait_for(record, running):
-    """Until the record is there or the run has ended, at most 30 seconds."""
-    end = time.monotonic() + 30
+    """Until the record is there or the run has ended, at most ten minutes: with sanitizers the first step takes one."""
+    end = time.monotonic() + 600
     while not os.path.exists(record) and running.process.poll() is None and time.monotonic() < end:
         time.sleep(0.001)
 
