@@ -20,7 +20,8 @@ void Table::add_row(std::vector<Cell> cells, const std::vector<Cell>& more) {
 std::string row_name(const Table& table, const std::vector<Cell>& row) {
   std::string name;
   const auto join = [&name](const std::string& part) {
-    if (!name.ends_with(part)) name += (name.empty() ? "" : ", ") + part;  // "attention, τ = 1" in its column τ = 1
+    if (part.empty() || name == part || name.ends_with(", " + part)) return;  // "attention, τ = 1" in its column τ = 1
+    name += (name.empty() ? "" : ", ") + part;
   };
   for (std::size_t j = 0; j < row.size(); ++j) {
     const Column& column = table.columns[j];

@@ -120,7 +120,7 @@ inline constexpr const char* best_layer_name = "best layer";
 References add_reference_rows(Table& table, Run& run, const std::vector<Cell>& prefix, const LinearTask& task,
                               std::int64_t context_length, const Reading& reading, bool simulates = true);
 
-/// What those rows are, of the rows that a table has.
+/// What those rows are; the best layer only where the table has it.
 std::string references_note(const Table& table);
 
 inline constexpr const char* estimator_note =

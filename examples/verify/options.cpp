@@ -43,7 +43,7 @@ void require_claim(const Registry& registry, const std::string& id) {
   }
   std::string of_papers;  // whose page leaves their name out
   for (const std::string& one : known) {
-    if (one.ends_with("/" + id)) of_papers += (of_papers.empty() ? "" : ", ") + one;
+    if (one.ends_with("/" + id)) of_papers += (of_papers.empty() ? "" : " or ") + one;
   }
   if (!of_papers.empty()) throw_input_error("--claim", "lacks its paper", id, of_papers);
   refuse("--claim", "is no claim of the ledger", id, known, "one of those that --list shows");

@@ -154,7 +154,7 @@ def _refusal(name: str, function: Any, own: inspect.Signature, arguments: tuple[
     for key, array in arrays.items():
         if array is None:
             return TypeError(f"{name}: {key} is of the wrong type (value = {_kind(found[key])}; needs an array of numbers)")
-    if len(arrays) == 1:
+    if len(arrays) == 1 == len(found.keys() - {"self"}):  # it is a vector or a matrix, of whatever size
         [(key, one)] = arrays.items()
         needs = {1: "two", 2: "one"}.get(numpy.ndim(one), "one or two")
         return TypeError(f"{name}: {key} has the wrong number of axes (value = {numpy.shape(one)}; needs {needs})")

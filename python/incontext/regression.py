@@ -103,15 +103,16 @@ def softmax_optimum(attention: Attention, task: LinearTask, context_length: int,
     >>> round(softmax_optimum(layer, task.with_input_covariance_scaled(2.0), 40).parameter, 3)
     5.057
 
-    The search for the least softmax_error begins at the best temperature of approximate softmax, or at 1 where there is
-    none, and goes from a thousandth to a million times it, as that of `incontext temperature --scoring softmax`. Where
-    no temperature helps, the error does not rise up to the highest: then `place` is "highest". With scale_values, the
-    layer's values are scaled by the factor that is best at each temperature, and `value_scale` is that of the result.
+    The search for the least softmax_error begins at the best temperature of approximate softmax, or at 1 if there is
+    none. It goes from a thousandth to a million times this temperature. If the error falls up to the highest one, no
+    temperature helps, and `place` is "highest". With scale_values, the layer's values are scaled by the factor that is
+    best at each temperature, and `value_scale` is that of the result. The Bayes risk beside it:
+    baselines.corrected_bayes_risk, for any covariances.
     Raises ValueError as softmax_error does.
     """
     if not _is_count(context_length):
         raise TypeError("incontext.regression.softmax_optimum: context_length is of the wrong type "
-                        f"(value = {context_length!r:.80}; needs a whole number: a layer is pretrained at one length)")
+                        f"(value = {context_length!r:.80}; needs one whole number)")
     start = float(generalization_error(attention, task, context_length, query).optimal_temperature())  # noqa: F405
     start = start if 0 < start < numpy.inf else 1.0
     span = SearchRange(start / 1000, start, start * 1e6)  # noqa: F405

@@ -354,41 +354,49 @@ class Elementwise(Record):
         terms = 270 * (f(z + h) + f(z - h)) - 27 * (f(z + 2 * h) + f(z - 2 * h)) + 2 * (f(z + 3 * h) + f(z - 3 * h))
         return (terms - 490 * f(z)) / (180 * h * h)
 
-    def _of_each(self, function: Callable[[float], float], scores: Any, masked: float) -> NDArray[Any]:
-        """A function of each score that is seen; masked scores are -infinity, or masked elements of an array."""
-        given = numpy.ma.filled(scores, -numpy.inf) if numpy.ma.isMaskedArray(scores) else numpy.asarray(scores)
-        given = given if given.dtype == numpy.float32 else given.astype("float64")
-        result = numpy.full(given.shape, masked, given.dtype)
-        for place, z in numpy.ndenumerate(given):
-            if z <= _HIGHEST_MASK and z != -numpy.inf:
-                raise ValueError("incontext::scoring::Elementwise: a score is low enough for a mask "
-                                 f"(value = {z:g}; needs -infinity for a mask)")
-            if z != -numpy.inf:
-                result[place] = function(float(z))
+    def _along(self, operation: str, scores: Any, beside: Any, visibility: Visibility | str, axis: int,
+               finite_masks: bool, zero_masked_rows: bool) -> NDArray[Any]:
+        """A function of softmax at phi(z), by the chain rule: `slope` multiplies a direction before it, and a cotangent's
+        image after it."""
+        given = numpy.asanyarray(scores)
+        if given.dtype.kind not in "biuf":
+            return Softmax()(given)  # raises what is said of any map's scores
+        kind = "float32" if given.dtype in ("float16", "float32") else "float64"
+        seen = _with_masks(numpy.moveaxis(given, axis, -1), finite_masks, zero_masked_rows)
+
+        def of_each(function: Callable[[float], float], masked: float) -> NDArray[Any]:
+            result = numpy.full(seen.shape, masked)
+            for place in zip(*numpy.nonzero(seen != -numpy.inf)):
+                result[place] = function(float(seen[place]))
+            return result.astype(kind)
+
+        options = (visibility, None, False, zero_masked_rows)
+        exponents = of_each(self._value, -numpy.inf)
+        if operation == "weights":
+            found = Softmax()._apply("weights", exponents, None, *options)
+        else:
+            slopes = of_each(self._slope, 0.0)
+            other = numpy.moveaxis(_beside(numpy.asarray(beside, kind), given), axis, -1)
+            found = Softmax()._apply(operation, exponents, slopes * other if operation == "jvp" else other, *options)
+            found = slopes * found if operation == "vjp" else found
+        result: NDArray[Any] = numpy.moveaxis(found, -1, axis)
         return result
 
     def __call__(self, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-                 zero_masked_rows: bool = False) -> NDArray[Any]:
-        """The weights along an axis, as those of a map of this package. Python calls phi for each score."""
-        exponents = self._of_each(self._value, scores, -numpy.inf)
-        return Softmax()(exponents, visibility, axis=axis, finite_masks=False, zero_masked_rows=zero_masked_rows)
+                 finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
+        """The weights along an axis. Python calls phi for each score that is seen; masks are as in the maps that count
+        keys."""
+        return self._along("weights", scores, None, visibility, axis, finite_masks, zero_masked_rows)
 
     def jvp(self, scores: Any, direction: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            zero_masked_rows: bool = False) -> NDArray[Any]:
+            finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
         """The Jacobian times a direction, along an axis."""
-        exponents = self._of_each(self._value, scores, -numpy.inf)
-        moved = self._of_each(self._slope, scores, 0.0) * _beside(direction, exponents)
-        return Softmax().jvp(exponents, moved, visibility, axis=axis, finite_masks=False,
-                             zero_masked_rows=zero_masked_rows)
+        return self._along("jvp", scores, direction, visibility, axis, finite_masks, zero_masked_rows)
 
     def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            zero_masked_rows: bool = False) -> NDArray[Any]:
+            finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
         """The transposed Jacobian times a cotangent, along an axis."""
-        exponents = self._of_each(self._value, scores, -numpy.inf)
-        pulled = Softmax().vjp(exponents, cotangent, visibility, axis=axis, finite_masks=False,
-                               zero_masked_rows=zero_masked_rows)
-        result: NDArray[Any] = pulled * self._of_each(self._slope, scores, 0.0)
-        return result
+        return self._along("vjp", scores, cotangent, visibility, axis, finite_masks, zero_masked_rows)
 
     @property
     def _address(self) -> int:

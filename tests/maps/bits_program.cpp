@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <tuple>
 #include <vector>
 

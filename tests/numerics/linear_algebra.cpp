@@ -112,4 +112,5 @@ TEST_CASE("Cholesky and symmetric_spectrum decompose dense and diagonal matrices
   Matrix<double> singular = diagonal;
   singular(3, 3) = 0;
   CHECK_FALSE(Cholesky<double>(singular).exists());
+  CHECK(Cholesky<double>(singular).solve(right).array().isNaN().all());
 }

@@ -355,8 +355,18 @@ def test_a_map_of_ones_own_has_weights_and_derivatives(dtype):
     masked = numpy.ma.masked_array([[1.0, 5.0, 2.0]], [[False, True, False]])
     numpy.testing.assert_allclose(own(masked), plain(masked), rtol=1e-14)
     assert not own(numpy.full((1, 3), -numpy.inf), zero_masked_rows=True).any()
-    with pytest.raises(ValueError, match=r"low enough for a mask \(value = -1e\+09; needs -infinity"):
-        own([1.0, -1e9])
+    whole = numpy.ma.masked_array([1, 5, 2], [False, True, False])
+    numpy.testing.assert_allclose(own(whole), plain(whole), rtol=1e-14)
+    assert own(numpy.ones(3, "float16")).dtype == plain(numpy.ones(3, "float16")).dtype == "float32"
+    # a finite mask has no weight, though this phi brings it near to the others
+    slow = ic.scoring.Elementwise(lambda z: math.asinh(z), slope=lambda z: 1 / math.sqrt(1 + z * z))
+    numpy.testing.assert_allclose(slow([1.0, -1e9, 0.5]), slow([1.0, -numpy.inf, 0.5]), rtol=1e-15)
+    assert slow([1.0, -1e9], finite_masks=False)[1] > 1e-10
+    with pytest.raises(ValueError, match="-6000"):
+        slow([-100.0, -6000.0])
+    for map in own, plain:
+        with pytest.raises(TypeError, match="is not real"):
+            map(numpy.ones(2) * 1j)
     with pytest.raises(TypeError, match=r"your own map .*needs its own call, jvp or vjp"):
         ic.scoring.weights(own, scores)
 
@@ -368,8 +378,13 @@ def test_arrays_that_do_not_fit_are_named():
         task.with_input_covariance([1.0, 1.0, 1.0])
     with pytest.raises(TypeError, match=r"key_query is of the wrong type \(value = Attention; needs an array"):
         ic.regression.best_softmax_heads(layer, task, 10, 2)
-    with pytest.raises(TypeError, match=r"context_length is of the wrong type \(value = \[10, 20\]; needs a whole"):
+    with pytest.raises(TypeError, match=r"context_length is of the wrong type \(value = \[10, 20\]; needs one whole"):
         ic.regression.softmax_optimum(layer, task, [10, 20])
+    for call in (lambda: ic.regression.softmax_error(layer, task, 40, None),
+                 lambda: ic.regression.best_softmax_heads(numpy.eye(3), task, 2**65, 2)):
+        with pytest.raises(TypeError) as refused:  # another argument is wrong
+            call()
+        assert "axes" not in str(refused.value)
 
 
 def test_whatever_has_columns_is_a_frame_of_pandas(layer, monkeypatch):

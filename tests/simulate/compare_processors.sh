@@ -11,7 +11,7 @@ command -v $cross >/dev/null || { echo "skipped: no $cross"; exit 77; }
 [ -n "$emulator" ] || { echo "skipped: no qemu-aarch64"; exit 77; }
 mkdir -p "$work"
 
-# compile SOURCE PROGRAM COMPILER...: linked by GNU's, which has the libraries of both processors
+# compile SOURCE PROGRAM COMPILER...: linked by g++, for ARM by the cross compiler
 launcher=()
 ! command -v ccache >/dev/null || launcher=(ccache)
 compile() {

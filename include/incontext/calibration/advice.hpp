@@ -80,8 +80,8 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
     return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to try a rule on them";
   const LongerRowRule& best = longer.rules[longer.best];
   if (!(best.error <= largest_rule_error)) {
-    return "no rule predicts its longer rows: " + best.name + ", which half of them choose, is wrong by " +
-           statistics::percent_text(best.error) + " on the others";
+    return "no rule predicts its longer rows: " + best.name + ", chosen on one half of them, is wrong by " +
+           statistics::percent_text(best.error) + " on the other half";
   }
   for (const auto* one : {&best.entropy, &best.largest_weight}) {
     auto reason = reason_not_known(*one, one == &best.entropy, statistics::coarsest_resolution,

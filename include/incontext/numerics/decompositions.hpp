@@ -4,6 +4,7 @@
 #include <Eigen/Eigenvalues>
 
 #include "incontext/core/compiled.hpp"
+#include "incontext/core/math.hpp"
 #include "incontext/numerics/linear_algebra.hpp"
 
 /// Eigen's decompositions. The rooms include them from here, because the compiled edition has those of `double`.
@@ -20,12 +21,14 @@ INCONTEXT_COMPILED_DECLARATION(
 namespace incontext::numerics {
 
 /// The Cholesky factor of a symmetric matrix, A = L L^T, and what is solved with it. A diagonal matrix costs d^2
-/// operations, and so does what is solved with it for each d x d right side.
+/// operations, and so does a solution for a d x d right side.
 ///
 /// Shapes    matrix: d x d, of which the lower triangle is read
 /// Units     L in the square root of those of A.
-/// Domain    symmetric; exists() is false where A is not positive definite, and nothing else may be asked then.
-/// Accuracy  d eps of the condition of A (tests/numerics/linear_algebra.cpp).
+/// Domain    symmetric.
+/// Errors    where A is not positive definite, exists() is false, and L and what is solved are not to be used (NaN for a
+///           diagonal A).
+/// Accuracy  residuals below 4 d eps of the norms of A and of the right side (tests/numerics/linear_algebra.cpp).
 template <Real T>
 class Cholesky {
  public:
@@ -54,13 +57,13 @@ struct SymmetricSpectrum {
   Matrix<T> vectors;
 };
 
-/// The spectrum of a symmetric matrix: eigenvalues from the least to the largest, or, of a diagonal matrix, in its order
-/// with E = I.
+/// The spectrum of a symmetric matrix: eigenvalues from the least to the largest, or, of a diagonal matrix, in the
+/// order of its diagonal with E = I.
 ///
 /// Shapes    (matrix: d x d, of which the lower triangle is read) -> d values and vectors
 /// Units     values in those of A.
 /// Domain    symmetric, finite.
-/// Accuracy  d eps of the largest (tests/numerics/linear_algebra.cpp).
+/// Accuracy  residuals below 4 d eps of the norm of A (tests/numerics/linear_algebra.cpp).
 template <Real T>
 SymmetricSpectrum<T> symmetric_spectrum(const Matrix<T>& matrix) {
   if (is_diagonal(matrix)) return {matrix.diagonal(), Matrix<T>::Identity(matrix.rows(), matrix.cols())};
@@ -72,6 +75,7 @@ template <Real T>
 Cholesky<T>::Cholesky(const Matrix<T>& matrix) : diagonal_(is_diagonal(matrix)) {
   if (diagonal_) {
     exists_ = (matrix.diagonal().array() > T(0)).all();
+    lower_ = Matrix<T>::Constant(matrix.rows(), matrix.cols(), math::not_a_number<T>());
     if (exists_) lower_ = matrix.diagonal().cwiseSqrt().asDiagonal();
     return;
   }

@@ -34,8 +34,8 @@ namespace incontext::regression {
 ///     p^T \Sigma k + \frac{Z_2}{q^2} k^T \Sigma B \Sigma k + p_2 \left(\mathrm{tr}(B \Sigma)
 ///     - \frac{k^T \Sigma B \Sigma k}{q}\right)\right],\quad k = M x_q,\ q = k^T \Sigma k \f]
 /// with p = v_x + v_y w, B = E[p p^T], mu the inputs' mean and p_2, Z_1, Z_2 the row moments of laws/row_moments.hpp,
-/// functions of q alone. So the average over the query is one over q: densities of a weighted sum of noncentral chi
-/// squares, by quadrature. Softmax sees the scores' mean k . mu in none of them.
+/// functions of q alone. The average over the query is an integral over q, the weighted sum of noncentral chi squares,
+/// by quadrature. The scores' mean k . mu is in none of the moments of softmax.
 ///
 /// `tolerance` is the relative error at which the quadrature ends.
 ///

@@ -10,8 +10,8 @@
 /// Matrix algebra on the host that the simulators share.
 namespace incontext::simulate::detail {
 
-/// The product a b by plain loops, in which zeros of b cost nothing. The last bit of Eigen's product depends on the width
-/// of the vector unit, and the numbers that trials read must not.
+/// The product a b by plain loops, in which zeros of b cost nothing. The last bit of Eigen's product depends on the
+/// width of the vector unit, and the numbers that trials read must not.
 inline numerics::Matrix<double> plain_product(const numerics::Matrix<double>& a, const numerics::Matrix<double>& b) {
   numerics::Matrix<double> product = numerics::Matrix<double>::Zero(a.rows(), b.cols());
   for (Eigen::Index j = 0; j < b.cols(); ++j) {
