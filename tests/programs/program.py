@@ -40,7 +40,7 @@ class Finished:
 
 def without_durations(printed):
     kept = [line for line in printed.splitlines(keepends=True)
-            if " trials, which take about " not in line and ": nothing is finished after " not in line]
+            if ", which take about " not in line and ": nothing is finished after " not in line]
     return "".join(kept)
 
 

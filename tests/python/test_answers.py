@@ -89,7 +89,7 @@ def test_every_function_refuses_what_it_cannot_take_in_its_own_words(wrong):
      "context_length is of the wrong type (value = 20.5; needs a whole number or a list of whole numbers)"),
     (lambda: ic.regression.LinearTask.isotropic(dim=5), "incontext.regression.LinearTask.isotropic: no argument 'dim' "
      "(needs dimension, "),
-    (lambda: TASK.with_input_covariance(numpy.ones(4)), "covariance: ndarray of 4"),
+    (lambda: TASK.with_input_covariance(numpy.ones(4)), "covariance has the wrong number of axes (value = (4,); needs two)"),
     (lambda: ic.regression.LinearTask(input_covariance=numpy.ones(4), task_covariance=numpy.eye(4)),
      "incontext.regression.LinearTask: the arguments do not fit together (value = input_covariance: ndarray of 4, "),
     (lambda: ic.regression.LinearTask(numpy.zeros(4)), "incontext.regression.LinearTask: a covariance is missing"),

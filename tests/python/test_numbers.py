@@ -26,7 +26,7 @@ ROWS = [
     ("docs/papers/scalable_softmax.md", "$s = 0.43$, $1/s = {}$", "1 / 0.43"),
     ("docs/papers/temperature.md", "tends to {} for attention and {} for the ridge. The ratio, {},",
      "50 * 51 + 50 * 0.01", "50 * 0.01", "51 / 0.01 + 1"),
-    ("docs/papers/scalable_softmax.md", "Among scores N(0, 1) it must be at {}, {} and {} ($n = 100$", *(GAP.format(n) for n in (100, 10000, 100000))),
+    ("docs/papers/scalable_softmax.md", "Among scores N(0, 1) it must be {}, {} and {} ($n = 100$", *(GAP.format(n) for n in (100, 10000, 100000))),
     ("docs/papers/scalable_softmax.md", "keeps {} at $n = 100$, {} at $10^4$ and {} at", *(NEEDLE.format(n) for n in (100, 10**4, 10**6))),
     ("docs/papers/signed_averaging.md", "it is {} of a row of 2, {} of 7 (Fig. 2's prompt), {} of 40, {} of 200",
      *(f"1 / (1 + ({n} - 1) * exp(-4.0))" for n in (2, 7, 40, 200))),
