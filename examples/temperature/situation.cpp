@@ -286,7 +286,8 @@ std::string references_note(const Table& table) {
   return "ridge (11): ridge regression on the centered context, with the true prior and noise. posterior mean: of the "
          "whole context; no predictor errs less. Both have 1/64 of the trials, at least 16. " +
          std::string(has_best_layer ? "best layer: the layer that errs least on this law at τ = 1. " : "") +
-         "answer 0: the answer 0 to every query. Beyond noise: the simulated error less the noise; without a simulation, the theory "
+         "answer 0: the answer 0 to every query. Beyond noise: the simulated error less the noise; without a "
+         "simulation, the theory "
          "less the noise.";
 }
 

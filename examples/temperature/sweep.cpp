@@ -15,11 +15,11 @@ std::vector<Table> sweep_tables(Run& run, const LinearTask& training) {
   const bool has_own_noise = at.task.noise_variance() != training.noise_variance();
   std::string scoring = scoring_in_words(o.reading.scoring);
   scoring.front() = static_cast<char>(scoring.front() - 'a' + 'A');
-  Table table = comparison_table(scoring + " against temperature: d = " + std::to_string(training.dimension()) +
-                                     ", l = " + std::to_string(l) + ", noise " + in_words(training.noise_variance()) +
-                                     (has_own_noise ? ", tested with noise " + in_words(at.task.noise_variance()) : "") +
-                                     unusual_in_words(o),
-                                 {}, o.reading);
+  Table table = comparison_table(
+      scoring + " against temperature: d = " + std::to_string(training.dimension()) + ", l = " + std::to_string(l) +
+          ", noise " + in_words(training.noise_variance()) +
+          (has_own_noise ? ", tested with noise " + in_words(at.task.noise_variance()) : "") + unusual_in_words(o),
+      {}, o.reading);
   run.arguments["test-noise-variance"] = at.task.noise_variance();
   run.simulator.announce("temperatures");
   add_attention_rows(table, run, {}, at, error, named_temperatures(o.temperatures, error), o.reading);

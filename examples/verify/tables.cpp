@@ -189,7 +189,8 @@ Table claims_table(const Ledger& ledger, const Registry& registry, const std::ve
                    text(claim.simulator), text(listed(claim.runs()))});
   }
   table.notes.push_back(
-      "paper's rows: how many groups of rows hold as the paper says. near misses: how many groups of wrong formulas are "
+      "paper's rows: how many groups of rows hold as the paper says. near misses: how many groups of wrong formulas "
+      "are "
       "rejected. seen: the smallest relative deviation that the most accurate row would have shown in 99 of 100 runs. "
       "--page and JSON quote the claims and have every row; docs/claims.md has the rules.");
   for (std::string& note : legend(ledger, registry)) table.notes.push_back(std::move(note));

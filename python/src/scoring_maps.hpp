@@ -91,7 +91,8 @@ template <class T>
 maps::AnyMap<T> any_map(nb::handle given) {
   if (!nb::isinstance(given, python_class("scoring.Map")) || !nb::hasattr(given.type(), "_name")) {
     const bool is_own = nb::isinstance(given, python_class("scoring.Elementwise"));
-    throw nb::type_error((std::string("incontext: this is ") + (is_own ? "your own map" : "not a map of a row of scores") +
+    throw nb::type_error((std::string("incontext: this is ") +
+                          (is_own ? "your own map" : "not a map of a row of scores") +
                           " (value = " + library_name(given) + "; needs " +
                           (is_own ? "its own call, jvp or vjp" : "a map of incontext.scoring") + ")")
                              .c_str());

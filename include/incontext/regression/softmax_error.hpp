@@ -142,11 +142,12 @@ class ReadQueries {
     const auto spectrum = numerics::symmetric_spectrum(square_);
     const Matrix<T>& e = spectrum.vectors;
     const Matrix<T> ge = product<T>(white_.key_query, e), valued = product<T>(white_.value_square(), ge);
-    return {where,
-            spectrum.values,
-            e.transpose() * white_.input_mean,
-            {product<T>(product<T>(e.transpose(), white_.task_with_value()), ge), -valued.transpose() * white_.input_mean},
-            {product<T>(ge.transpose(), valued), Vector<T>::Zero(e.rows())}};
+    return {
+        where,
+        spectrum.values,
+        e.transpose() * white_.input_mean,
+        {product<T>(product<T>(e.transpose(), white_.task_with_value()), ge), -valued.transpose() * white_.input_mean},
+        {product<T>(ge.transpose(), valued), Vector<T>::Zero(e.rows())}};
   }
 
   /// E (w . x - p . (mu + a_0 Sigma M x))^2, as a sum of squares.

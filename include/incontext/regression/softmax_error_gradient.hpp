@@ -169,8 +169,8 @@ SoftmaxAverages<T> softmax_averages(std::string_view where, const QueryRows<T>& 
 template <Real T>
 class SoftmaxGradient {
  public:
-  SoftmaxGradient(const WhiteAttention<T>& white, const numerics::SymmetricSpectrum<T>& spectrum,
-                  const T& reference, const SoftmaxAverages<T>& averages)
+  SoftmaxGradient(const WhiteAttention<T>& white, const numerics::SymmetricSpectrum<T>& spectrum, const T& reference,
+                  const SoftmaxAverages<T>& averages)
       : white_(white), spectrum_(spectrum), reference_(reference), averages_(averages) {}
 
   T error() const {
@@ -194,9 +194,8 @@ class SoftmaxGradient {
                             T(2.0) * averages_.mean.stein_average(in_eigenvectors(symmetric)) -
                             averages_.square.stein_average(in_eigenvectors(value_form()));
     const Matrix<T>& e = spectrum_.vectors;
-    const Matrix<T> by_scores =
-        product<T>(product<T>(product<T>(g, e), Matrix<T>(spectrum_.values.cwiseInverse().asDiagonal() * stein)),
-                   e.transpose());
+    const Matrix<T> by_scores = product<T>(
+        product<T>(product<T>(g, e), Matrix<T>(spectrum_.values.cwiseInverse().asDiagonal() * stein)), e.transpose());
     return by_scores + T(2.0) * (product<T>(white_.task_with_value().transpose(), second(averages_.mean, -reference_)) -
                                  product<T>(valued, second(averages_.square, -reference_ * reference_)));
   }
