@@ -95,8 +95,8 @@ std::string meaning_of(Outcome outcome) {
       {Outcome::in_a_regime,
        "Rows of the paper are rejected, each in a regime, and the same sentence holds in another regime."},
       {Outcome::contradicted,
-       "A row of the paper is rejected in the paper's own setting, exactly or with two seeds, and no regime is known "
-       "in which its sentence holds."},
+       "A row of the paper is rejected in the paper's own setting, by computed numbers or by simulations with two "
+       "seeds. No regime is known in which its sentence holds."},
       {Outcome::contradicted_in_ours, "The same, in a setting of ours. The paper's may be one in which it holds."},
       {Outcome::seen_trained,
        "The paper trained or measured a larger model, or for longer. In ours, which is trained, all its rows hold."},
