@@ -551,3 +551,26 @@ def test_a_row_that_becomes_longer_beside_numpy():
         assert found.largest_weight == pytest.approx(weights.max(), rel=1e-12)
     with pytest.raises(ValueError, match="needles is too small"):
         ic.calibration.continued_row(row, -1, 40.0)
+
+
+def test_a_forecast_misses_a_sink_that_fades():
+    """The failure that docs/calibrate.md names: the entropy is above the interval. A sink that keeps its weight is none."""
+    rng = numpy.random.default_rng(0)
+
+    def rows(count, keys, sink):
+        scores = rng.normal(size=(count, keys))
+        scores[:, 0] = sink
+        return scores
+
+    def entropy(scores):
+        weights = ic.scoring.Softmax()(scores)
+        return -(weights * numpy.log(weights)).sum(axis=-1).mean()
+
+    sinks = (7.0, 12.0)
+    prompts = [numpy.stack([rows(16, keys, sink) for sink in sinks])[None] for keys in (128, 256) for _ in range(24)]
+    forecast = ic.calibrate(prompts=prompts).forecast(1024)
+    fading, steady = forecast[0], forecast[1]
+    assert fading.entropy.high < entropy(rows(400, 1024, 7.0)) - 0.5
+    assert steady.entropy.low < entropy(rows(400, 1024, 12.0)) < steady.entropy.high
+    kept = [ic.scoring.Softmax()(rows(2000, keys, 7.0))[:, 0].mean() for keys in (256, 1024)]
+    assert f"{kept[0]:.2f} {kept[1]:.2f}" == "0.72 0.39"
