@@ -79,6 +79,11 @@ function(incontext_add_compiled_library name)
     target_compile_definitions(${target} PUBLIC
       "$<BUILD_INTERFACE:EIGEN_MAX_ALIGN_BYTES=16;EIGEN_MAX_STATIC_ALIGN_BYTES=16>")
   endif()
+  # Eigen's products by one set of instructions do not read what those of another pack: who links the library is compiled
+  # for this machine's processor, too, or neither is.
+  if(INCONTEXT_NATIVE)
+    target_link_libraries(${target} PUBLIC $<BUILD_INTERFACE:incontext_native>)
+  endif()
   # the bits of the simulate targets
   target_compile_options(${target} PRIVATE
     $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-ffp-contract=off;-fno-math-errno> $<$<CONFIG:Release>:-O2>)
