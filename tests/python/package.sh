@@ -39,6 +39,7 @@ case $1 in
     ;;
   wheel)
     export CXX=$4 INCONTEXT_NATIVE=$5
+    [ "$5" = OFF ] || unset INCONTEXT_PROGRAM  # trainings for this processor have other last digits than the program's
     printed=$("$root/tests/python/environment.sh" "$work/environment") || { echo "$printed"; exit 77; }
     python=$printed
     rm -rf wheel sdist
