@@ -79,8 +79,8 @@ function(incontext_add_compiled_library name)
     target_compile_definitions(${target} PUBLIC
       "$<BUILD_INTERFACE:EIGEN_MAX_ALIGN_BYTES=16;EIGEN_MAX_STATIC_ALIGN_BYTES=16>")
   endif()
-  # Eigen's products by one set of instructions do not read what those of another pack: who links the library is compiled
-  # for this machine's processor, too, or neither is.
+  # Eigen packs the factors of a product as the set of instructions wants them, and the linker keeps one copy of each
+  # template: the library and all that links it are compiled for the same processor.
   if(INCONTEXT_NATIVE)
     target_link_libraries(${target} PUBLIC $<BUILD_INTERFACE:incontext_native>)
   endif()

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The library for 64-bit ARM, as Macs and many servers have it: compiled by a cross compiler, run by an emulator. Every
-# trial and every map has the bits of x86-64, and the first program of every room prints the same.
+# trial has the bits of x86-64, and so has every map that needs no function of the C library; the first program of every
+# room prints the same.
 #   compare_processors.sh SOURCE_DIR WORK_DIR C++_COMPILER "COMPILE FLAGS (includes, definitions)"
 set -euo pipefail
 source_dir=$1 work=$2 native=$3
