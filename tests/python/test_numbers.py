@@ -28,7 +28,7 @@ ROWS = [
      "50 * 51 + 50 * 0.01", "50 * 0.01", "51 / 0.01 + 1"),
     ("docs/papers/scalable_softmax.md", "Among scores N(0, 1) it must be {}, {} and {} ($n = 100$", *(GAP.format(n) for n in (100, 10000, 100000))),
     ("docs/papers/scalable_softmax.md", "keeps {} at $n = 100$, {} at $10^4$ and {} at", *(NEEDLE.format(n) for n in (100, 10**4, 10**6))),
-    ("docs/papers/signed_averaging.md", "it is {} of a row of 2, {} of 7 (Fig. 2's prompt), {} of 40, {} of 200",
+    ("docs/papers/signed_averaging.md", "weight is {} in a row of 2, {} in one of 7 (Fig. 2's prompt), {} in one of 40, and {} in one of 200",
      *(f"1 / (1 + ({n} - 1) * exp(-4.0))" for n in (2, 7, 40, 200))),
     ("docs/model.md", "is {} times as large at temperature 1 as at its best temperature, that of the trained layer {} times",
      *(f"(lambda e: e(1.0) / e.minimum())({MODEL.format(name)})" for name in ("pretrained_attention", "trained_attention"))),
