@@ -61,9 +61,11 @@ class Map(_Parametrized):
         return self._along("jvp", scores, direction, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
-        """The transposed Jacobian times a cotangent, along an axis."""
-        return self._along("vjp", scores, cotangent, visibility, axis, out, finite_masks, zero_masked_rows)
+            out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False,
+            weights: Any = None) -> NDArray[Any]:
+        """The transposed Jacobian times a cotangent, along an axis. `weights` are those of the same scores, if a forward
+        pass has kept them: softmax, SSMax and SSA then compute no exponential, and other maps do not read them."""
+        return self._along("vjp", scores, cotangent, visibility, axis, out, finite_masks, zero_masked_rows, kept=weights)
 
     def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
                    out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
@@ -71,10 +73,10 @@ class Map(_Parametrized):
         return self._along("derivative", scores, parameter, visibility, axis, out, finite_masks, zero_masked_rows)
 
     def _along(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, axis: int,
-               out: Any, *masks: bool) -> NDArray[Any]:
+               out: Any, *masks: bool, kept: Any = None) -> NDArray[Any]:
         visibility = _visibility_of(visibility)
         if isinstance(axis, int) and axis == -1:
-            return self._apply(operation, scores, other, visibility, out, *masks)
+            return self._apply(operation, scores, other, visibility, out, *masks, kept=kept)
         if not hasattr(axis, "__index__") or numpy.ndim(axis):
             raise TypeError(f"incontext::scoring::Map: axis is of the wrong type (value = {axis!r}; needs a whole number)")
 
@@ -86,14 +88,16 @@ class Map(_Parametrized):
             beside = other
         else:
             beside = last(_beside(other, given))
-        found = self._apply(operation, last(given), beside, visibility, None if out is None else last(out), *masks)
+        found = self._apply(operation, last(given), beside, visibility, None if out is None else last(out), *masks,
+                            kept=None if kept is None else last(_beside(kept, given)))
         result: NDArray[Any] = numpy.moveaxis(found, -1, axis) if out is None else out
         return result
 
     def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any,
-               *masks: bool) -> NDArray[Any]:
+               *masks: bool, kept: Any = None) -> NDArray[Any]:
         arrays = (scores,) if other is None else (other, scores) if operation == "derivative" else (scores, other)
-        found: NDArray[Any] = getattr(_arrays.scoring, operation)(self, *arrays, visibility, out, *masks)
+        last = (kept,) if operation == "vjp" else ()
+        found: NDArray[Any] = getattr(_arrays.scoring, operation)(self, *arrays, visibility, out, *masks, *last)
         return found
 
     def jacobian(self, scores: Any, *, finite_masks: bool = True) -> NDArray[Any]:
@@ -158,7 +162,7 @@ class MatrixNormSoftmax(Map):
     scale: ScoreScale = ScoreScale.population_stddev
 
     def _apply(self, operation: str, scores: Any, other: Any, visibility: Visibility | str, out: Any,
-               *masks: bool) -> NDArray[Any]:
+               *masks: bool, kept: Any = None) -> NDArray[Any]:
         finite_masks, zero_masked_rows = masks
         if operation == "derivative":
             if other != "temperature":
@@ -355,7 +359,7 @@ class Elementwise(Record):
         return (terms - 490 * f(z)) / (180 * h * h)
 
     def _along(self, operation: str, scores: Any, beside: Any, visibility: Visibility | str, axis: int,
-               finite_masks: bool, zero_masked_rows: bool) -> NDArray[Any]:
+               finite_masks: bool, zero_masked_rows: bool, kept: Any = None) -> NDArray[Any]:
         """A function of softmax at phi(z), by the chain rule: `slope` multiplies a direction before it, and a cotangent's
         image after it."""
         given = numpy.asanyarray(scores)
@@ -377,7 +381,9 @@ class Elementwise(Record):
         else:
             slopes = of_each(self._slope, 0.0)
             other = numpy.moveaxis(_beside(numpy.asarray(beside, kind), given), axis, -1)
-            found = Softmax()._apply(operation, exponents, slopes * other if operation == "jvp" else other, *options)
+            kept = None if kept is None else numpy.moveaxis(_beside(kept, given), axis, -1)
+            found = Softmax()._apply(operation, exponents, slopes * other if operation == "jvp" else other, *options,
+                                     kept=kept)
             found = slopes * found if operation == "vjp" else found
         result: NDArray[Any] = numpy.moveaxis(found, -1, axis)
         return result
@@ -394,9 +400,9 @@ class Elementwise(Record):
         return self._along("jvp", scores, direction, visibility, axis, finite_masks, zero_masked_rows)
 
     def vjp(self, scores: Any, cotangent: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,
-            finite_masks: bool = True, zero_masked_rows: bool = False) -> NDArray[Any]:
-        """The transposed Jacobian times a cotangent, along an axis."""
-        return self._along("vjp", scores, cotangent, visibility, axis, finite_masks, zero_masked_rows)
+            finite_masks: bool = True, zero_masked_rows: bool = False, weights: Any = None) -> NDArray[Any]:
+        """The transposed Jacobian times a cotangent, along an axis; `weights`, if a forward pass has kept them."""
+        return self._along("vjp", scores, cotangent, visibility, axis, finite_masks, zero_masked_rows, weights)
 
     @property
     def _address(self) -> int:

@@ -25,10 +25,10 @@ namespace {
 
 enum class Operation { weights, log_weights, jvp, vjp, derivative };
 
-/// A function of a row's number, its scores, another row of their size, which not all need, and the result.
+/// A function of a row's number, its scores, two other rows of their size, which not all need, and the result.
 template <class T>
 using RowFunction = std::function<void(std::int64_t row, scoring::Row<const T> scores, scoring::Row<const T> other,
-                                       scoring::Row<T> out)>;
+                                       scoring::Row<const T> kept, scoring::Row<T> out)>;
 
 /// Which keys a row shows.
 struct Masks {
@@ -53,26 +53,29 @@ struct MapOfRows {
 
 template <class T>
 RowFunction<T> row_function(const maps::AnyMap<T>& map, const std::shared_ptr<const ArrayParameters>& parameters,
-                            Operation operation, const std::string& parameter) {
+                            Operation operation, bool has_kept, const std::string& parameter) {
   namespace checked = scoring::checked;
   const MapOfRows<T> m{map, parameters};
   switch (operation) {
     case Operation::weights:
-      return [m](auto i, auto z, auto, auto out) { checked::weights(m.at(i), z, out); };
+      return [m](auto i, auto z, auto, auto, auto out) { checked::weights(m.at(i), z, out); };
     case Operation::jvp:
-      return [m](auto i, auto z, auto d, auto out) { checked::jvp(m.at(i), z, d, out); };
+      return [m](auto i, auto z, auto d, auto, auto out) { checked::jvp(m.at(i), z, d, out); };
     case Operation::vjp:
-      return [m](auto i, auto z, auto c, auto out) { checked::vjp(m.at(i), z, c, out); };
+      if (has_kept) {
+        return [m](auto i, auto z, auto c, auto a, auto out) { checked::vjp_from_weights(m.at(i), z, a, c, out); };
+      }
+      return [m](auto i, auto z, auto c, auto, auto out) { checked::vjp(m.at(i), z, c, out); };
     case Operation::log_weights:
       maps::visit("scoring::log_weights", m.map, []<scoring::LogScoring Map>(const Map&) {});  // also for no rows
-      return [m](auto i, auto z, auto, auto out) { checked::log_weights(m.at(i), z, out); };
+      return [m](auto i, auto z, auto, auto, auto out) { checked::log_weights(m.at(i), z, out); };
     case Operation::derivative:
       break;
   }
   const T score = 0;
   T slope = 0;  // refuses a wrong name, also for no rows
   derivative(m.map, std::string_view(parameter), scoring::Row<const T>(&score, 1), scoring::Row<T>(&slope, 1));
-  return [m, parameter](auto i, auto z, auto, auto out) {
+  return [m, parameter](auto i, auto z, auto, auto, auto out) {
     checked::derivative(m.at(i), std::string_view(parameter), z, out);
   };
 }
@@ -102,8 +105,9 @@ bool is_zero_row(scoring::Row<const T> scores, const Masks& masks) {
 /// Applies a function to every row, in threads, without the interpreter's lock. Ctrl-C ends it between two rows.
 template <class T>
 void for_each_row(const RowFunction<T>& function, const nb::object& scores, const nb::object& other,
-                  const nb::object& out, const Masks& masks, T unseen) {
-  const RowsOf<const T> z(nb::cast<nb::ndarray<const T>>(scores)), o(nb::cast<nb::ndarray<const T>>(other));
+                  const nb::object& kept, const nb::object& out, const Masks& masks, T unseen) {
+  const RowsOf<const T> z(nb::cast<nb::ndarray<const T>>(scores)), o(nb::cast<nb::ndarray<const T>>(other)),
+      a(nb::cast<nb::ndarray<const T>>(kept));
   const RowsOf<T> results(out);
   for_each_element(z.count(), [&](std::int64_t i) {
     thread_local std::vector<T> copy;  // rows are weighed in several threads
@@ -115,7 +119,7 @@ void for_each_row(const RowFunction<T>& function, const nb::object& scores, cons
         seen = 0;
       } else {
         const auto shown = with_masks(scores_of_row, copy, masks.finite_masks && masks.counts_keys);
-        function(i, shown, o.row(i).first(seen), row.first(seen));
+        function(i, shown, o.row(i).first(seen), a.row(i).first(seen), row.first(seen));
       }
     } catch (const std::domain_error& error) {
       throw std::domain_error(error.what() + z.place(i));
@@ -142,14 +146,16 @@ void require_result(const nb::object& out, const nb::object& scores) {
 }
 
 ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores, const nb::object& other, Masks masks,
-                  const nb::object& given, const std::string& parameter = "") {
+                  const nb::object& given, const std::string& parameter = "", const nb::object& kept = nb::none()) {
   const nb::object z = as_real_array(scores);
   if (!given.is_none()) require_result(given, z);
   const nb::module_ numpy = nb::module_::import_("numpy");
-  const nb::object o =
-      other.is_none() ? z
-                      : nb::object(nb::module_::import_("incontext.scoring")
-                                       .attr("_beside")(aligned(numpy.attr("asarray")(other, z.attr("dtype"))), z));
+  const auto beside = [&](const nb::object& array) {
+    if (array.is_none()) return z;
+    return nb::object(nb::module_::import_("incontext.scoring")
+                          .attr("_beside")(aligned(numpy.attr("asarray")(array, z.attr("dtype"))), z));
+  };
+  const nb::object o = beside(other), a = beside(kept);
   nb::list lead;
   for (const nb::handle size : z.attr("shape")) lead.append(size);
   if (lead.size() > 0) lead[lead.size() - 1] = 1;
@@ -157,14 +163,15 @@ ArrayResult apply(nb::handle map, Operation operation, const nb::object& scores,
   const auto shares = [&](const nb::object& read) {
     return nb::cast<bool>(numpy.attr("may_share_memory")(given, read));
   };
-  const bool in_place = !given.is_none() && aligned(given).is(given) && !shares(z) && !shares(o);
+  const bool in_place = !given.is_none() && aligned(given).is(given) && !shares(z) && !shares(o) && !shares(a);
   const nb::object out = in_place ? given : nb::object(numpy.attr("empty")(z.attr("shape"), z.attr("dtype")));
   const double unseen = operation == Operation::log_weights ? -std::numeric_limits<double>::infinity() : 0;
   const auto apply_as = [&]<class T>(T nothing) {
     const maps::AnyMap<T> own = any_map<T>(parameters->prototype());
     if (parameters->empty()) validate(own);  // also where no row reaches it
     masks.counts_keys = counts_keys(own);
-    for_each_row<T>(row_function<T>(own, parameters, operation, parameter), z, o, out, masks, nothing);
+    for_each_row<T>(row_function<T>(own, parameters, operation, !kept.is_none(), parameter), z, o, a, out, masks,
+                    nothing);
   };
   if (is_float32(z)) {
     apply_as(static_cast<float>(unseen));
@@ -212,12 +219,13 @@ void bind_rows(nb::module_& arrays) {
   m.def(
       "vjp",
       [](nb::handle map, const Axis& scores, const Axis& cotangent, scoring::Visibility visibility,
-         const nb::object& out, bool finite_masks, bool zero_masked_rows) {
+         const nb::object& out, bool finite_masks, bool zero_masked_rows, const nb::object& weights) {
         return apply(map, Operation::vjp, scores.values, cotangent.values, {visibility, finite_masks, zero_masked_rows},
-                     out);
+                     out, "", weights);
       },
       "map"_a, "scores"_a, "cotangent"_a, "visibility"_a.sig("incontext.scoring.Visibility.all") = 0,
-      "out"_a = nb::none(), "finite_masks"_a = true, "zero_masked_rows"_a = false, room.docs("vjp"));
+      "out"_a = nb::none(), "finite_masks"_a = true, "zero_masked_rows"_a = false, "weights"_a = nb::none(),
+      room.docs("vjp"));
   m.def(
       "derivative",
       [](nb::handle map, const std::string& parameter, const Axis& scores, scoring::Visibility visibility,

@@ -36,6 +36,11 @@ TEST_CASE("any map is the map that it holds, in the same bits", "[maps]") {
       CHECK(out == jvp_of(map, scores, direction));
       vjp(any, In<T>(scores), In<T>(direction), Out<T>(out));
       CHECK(out == vjp_of(map, scores, direction));
+      std::vector<T> kept(scores.size()), expected(scores.size());
+      weights(map, In<T>(scores), Out<T>(kept));
+      vjp_from_weights(any, In<T>(scores), In<T>(kept), In<T>(direction), Out<T>(out));
+      scoring::detail::call_vjp_from_weights(map, In<T>(scores), In<T>(kept), In<T>(direction), Out<T>(expected));
+      CHECK(out == expected);
       std::vector<std::string> names;
       for_each_parameter<Map>([&](auto parameter, const std::string& name) {
         names.push_back(name);

@@ -182,6 +182,23 @@ def test_an_axis_is_that_of_the_moved_array(map):
         map(scores, axis=3)
 
 
+@pytest.mark.parametrize("map", MAPS + [scoring.Elementwise(lambda z: 2 * z)], ids=NAMES + ["Elementwise"])
+def test_weights_that_a_forward_pass_has_kept_serve_the_vjp(map):
+    for scores in (MASKED, SCORES, SCORES.astype("float32")):
+        for visibility in ("all", "causal"):
+            for axis in (-1,) if visibility == "causal" or isinstance(map, scoring.MatrixNormSoftmax) else (-1, 0, 1):
+                shown = dict(visibility=visibility, axis=axis, zero_masked_rows=True)
+                kept, wanted = map(scores, **shown), map.vjp(scores, COTANGENT, **shown)
+                found = map.vjp(scores, COTANGENT, weights=kept, **shown)
+                bound = (1e-13 if scores.dtype == "float64" else 1e-5) * abs(wanted).max()
+                assert found.dtype == wanted.dtype and abs(found - wanted).max() <= bound
+    if type(map).__name__ in ("Softmax", "SSMax", "SSA", "Elementwise"):  # power: these read them
+        assert abs(map.vjp(SCORES, COTANGENT, weights=map(SCORES + 0.1 * COTANGENT)) - map.vjp(SCORES, COTANGENT)).max() > 1e-3
+    if not isinstance(map, scoring.MatrixNormSoftmax):
+        with pytest.raises(ValueError, match="does not broadcast"):
+            map.vjp(SCORES, COTANGENT, weights=numpy.ones((2, 4)))
+
+
 def test_an_axis_keeps_the_mask_of_a_masked_array():
     scores = numpy.ma.array([[1.0, 2.0], [3.0, 4.0], [0.0, 5.0]], mask=[[0, 1], [0, 0], [1, 0]])
     weights = scoring.Softmax()(scores, axis=0)

@@ -26,6 +26,8 @@ TEST_CASE("the checked functions let every map through and give the same bits", 
     CHECK(out == jvp_of(map, z, u));
     checked::vjp(map, z, u, out);
     CHECK(out == vjp_of(map, z, u));
+    checked::vjp_from_weights(map, z, weights_of(map, z), u, out);
+    CHECK(out == vjp_of(map, z, u));  // no packs for so few scores
     for_each_parameter<decltype(map)>([&](auto name, const char*) {
       checked::derivative(map, name, z, out);
       CHECK(out == derivative_of(map, name, z));

@@ -189,6 +189,55 @@ TEMPLATE_TEST_CASE("derivatives of rows of any length round as stated: offsets, 
   }
 }
 
+TEMPLATE_TEST_CASE("from the weights a vjp needs no exponential and rounds as stated, in place too", "[scoring]", float,
+                   double) {
+  using T = TestType;
+  Random random(47);
+  for (const std::size_t n : {1u, 5u, 16u, 65u, 130u, 300u}) {
+    for (const double stddev : {0.125, 1.0, 30.0}) {
+      for (const bool masks : {false, true}) {
+        for (const double offset : {0.0, 1e5}) {
+          const auto z = row_of<T>(random, n, stddev, masks);
+          const auto u = direction_of<T>(random, z, offset, 0.0);
+          for_each_long_map<T>([&](const auto& map, const char* name) {
+            INFO(name << ", n " << n << ", stddev " << stddev << ", masks " << masks << ", offset " << offset);
+            const Truth truth = vjp_truth(map, z, u);
+            std::vector<T> a(n), out(n), spread(2 * n, T(7));
+            weights(map, Row<const T>(z), Row<T>(a));
+            const auto back = [&](Row<const T> kept, Row<const T> g, Row<T> to) {
+              vjp_from_weights(map, Row<const T>(z), kept, g, to);
+            };
+            back(Row<const T>(a), Row<const T>(u), Row<T>(out));
+            CHECK(rounding(out, truth) <= 8);
+            std::vector<T> on_weights = a, on_cotangent = u;
+            back(Row<const T>(on_weights), Row<const T>(u), Row<T>(on_weights));
+            CHECK(on_weights == out);
+            back(Row<const T>(a), Row<const T>(on_cotangent), Row<T>(on_cotangent));
+            CHECK(on_cotangent == out);
+            const auto size = static_cast<std::ptrdiff_t>(n);
+            back(Row<const T>(a), Row<const T>(u), Row<T>(spread.data(), size, 2));
+            bool same = true;
+            for (std::size_t i = 0; i < n; ++i) same = same && spread[2 * i] == out[i] && spread[2 * i + 1] == T(7);
+            CHECK(same);
+            if (n == 300 && stddev == 1 && offset == 0 && !masks) {  // power: the weights of another map
+              weights(Softmax<T>{T(1.01)}, Row<const T>(z), Row<T>(a));
+              back(Row<const T>(a), Row<const T>(u), Row<T>(out));
+              CHECK_FALSE(rounding(out, truth) <= 8);
+            }
+          });
+        }
+      }
+    }
+  }
+  std::vector<T> z(20, T(0)), a(20, T(0.05)), out(20);
+  vjp_from_weights(Softmax<T>{T(-1)}, Row<const T>(z), Row<const T>(a), Row<const T>(z), Row<T>(out));
+  CHECK(std::isnan(out[3]));
+  z[7] = std::numeric_limits<T>::quiet_NaN();
+  weights(Softmax<T>{}, Row<const T>(z), Row<T>(a));
+  vjp_from_weights(Softmax<T>{}, Row<const T>(z), Row<const T>(a), Row<const T>(out), Row<T>(out));
+  CHECK(std::isnan(out[3]));
+}
+
 TEMPLATE_TEST_CASE("derivatives by parameters of rows of any length round as stated", "[scoring]", float, double) {
   using T = TestType;
   Random random(29);

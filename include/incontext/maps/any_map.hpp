@@ -312,6 +312,19 @@ void vjp(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<const 
   std::visit([&](const auto& chosen) { vjp(chosen, scores, cotangent, out); }, map.chosen);
 }
 
+/// The transposed Jacobian times a cotangent, from the weights of the same scores. A map whose vjp is not faster from
+/// them does not read them.
+///
+/// Source    the chosen map's.
+/// Shapes    (scores: n, kept: n, cotangent: n, out: n), out shares no element with the scores.
+/// Accuracy  the bits of the chosen map: tests/maps/any_map.cpp.
+template <Real T>
+void vjp_from_weights(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<const T> kept,
+                      scoring::Row<const T> cotangent, scoring::Row<T> out) {
+  std::visit([&](const auto& chosen) { scoring::detail::call_vjp_from_weights(chosen, scores, kept, cotangent, out); },
+             map.chosen);
+}
+
 /// The derivative of the weights by the parameter of a name.
 ///
 /// Source    the chosen map's.
@@ -350,6 +363,8 @@ INCONTEXT_COMPILED(maps_any_map, jvp<float>);
 INCONTEXT_COMPILED(maps_any_map, jvp<double>);
 INCONTEXT_COMPILED(maps_any_map, vjp<float>);
 INCONTEXT_COMPILED(maps_any_map, vjp<double>);
+INCONTEXT_COMPILED(maps_any_map, vjp_from_weights<float>);
+INCONTEXT_COMPILED(maps_any_map, vjp_from_weights<double>);
 INCONTEXT_COMPILED(maps_any_map, derivative<float>);
 INCONTEXT_COMPILED(maps_any_map, derivative<double>);
 

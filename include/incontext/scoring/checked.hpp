@@ -81,6 +81,15 @@ template <Scoring Map>
 void call_vjp(const Map& map, ConstRowOf<Map> scores, ConstRowOf<Map> cotangent, RowOf<Map> out) {
   vjp(map, scores, cotangent, out);
 }
+template <Scoring Map>
+void call_vjp_from_weights(const Map& map, ConstRowOf<Map> scores, ConstRowOf<Map> kept, ConstRowOf<Map> cotangent,
+                           RowOf<Map> out) {
+  if constexpr (requires { vjp_from_weights(map, scores, kept, cotangent, out); }) {
+    vjp_from_weights(map, scores, kept, cotangent, out);
+  } else {
+    vjp(map, scores, cotangent, out);
+  }
+}
 template <class Parameter, class Map>
 void call_derivative(const Map& map, const Parameter& parameter, ConstRowOf<Map> scores, RowOf<Map> out) {
   derivative(map, parameter, scores, out);
@@ -158,6 +167,22 @@ void vjp(const Map& map, Row<const typename Map::value_type> scores, Row<const t
          Row<typename Map::value_type> out) {
   detail::enter(map, scores, cotangent.size, out.size);
   scoring::detail::call_vjp(map, scores, cotangent, out);
+  detail::leave(out);
+}
+
+/// Transposed Jacobian times a cotangent, checked, from weights that a forward pass has kept. A map without
+/// `vjp_from_weights` does not read them.
+///
+/// Source    the map.
+/// Shapes    (scores: n, kept: n, cotangent: n, out: n), out shares no element with the scores.
+/// Errors    as weights.
+template <Scoring Map>
+void vjp_from_weights(const Map& map, Row<const typename Map::value_type> scores,
+                      Row<const typename Map::value_type> kept, Row<const typename Map::value_type> cotangent,
+                      Row<typename Map::value_type> out) {
+  detail::enter(map, scores, cotangent.size, out.size);
+  require_same_size("scoring::checked", "row of weights", kept.size, scores.size);
+  scoring::detail::call_vjp_from_weights(map, scores, kept, cotangent, out);
   detail::leave(out);
 }
 

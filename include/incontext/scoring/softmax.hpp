@@ -16,6 +16,7 @@ namespace detail {
 template <Real T>
 struct SoftmaxExponent : Quotient<T> {
   static constexpr bool is_linear = true;
+  static constexpr bool ignores_count = true;
 };
 
 }  // namespace detail

@@ -173,6 +173,27 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
                                         out);
 }
 
+/// Transposed Jacobian times a cotangent from the weights of the same scores, which a forward pass has kept. Where the
+/// row has a few scores or more, no exponential is computed.
+///
+/// \f[ (J^T g)_i = \phi'(z_i)\, a_i (g_i - a \cdot g) \f]
+///
+/// Source    as vjp.
+/// Shapes    (scores: n, weights: n, cotangent: n, out: n); out may be weights or cotangent, and shares no element with
+///           the scores.
+/// Domain    weights are those that `weights` gives for the scores.
+/// Limits    n = 1: (0).
+/// Errors    NaN row, see the top of this file.
+/// Accuracy  8 eps (1 + G) times the same sum with absolute values, as vjp, from this file's weights:
+///           tests/scoring/long_row_derivatives.cpp.
+/// Runs on   host and device
+template <SoftmaxLike Map>
+INCONTEXT_HD void vjp_from_weights(const Map& map, Row<const Value<Map>> scores, Row<const Value<Map>> weights,
+                                   Row<const Value<Map>> cotangent, Row<Value<Map>> out) {
+  detail::write_softmax_vjp_from_weights<Value<Map>>([&](std::ptrdiff_t count) { return map.elementwise(count); },
+                                                     scores, weights, cotangent, out);
+}
+
 /// Derivative of the weights with respect to one parameter of the map.
 ///
 /// \f[ \frac{\partial a_i}{\partial \theta} = a_i (f_i - a \cdot f), \qquad

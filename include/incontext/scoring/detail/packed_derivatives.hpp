@@ -102,6 +102,92 @@ INCONTEXT_HD bool write_packed_centered(const PhiFor& phi_for, const RateOf& rat
   return with_exponent<T, true>(phi_for, scores, write);
 }
 
+/// sum_i a_i (g_i - c), the same of absolute values, and the largest a_i.
+template <class T>
+struct SpreadOfRow {
+  T sum;
+  T size;
+  T largest;
+};
+
+template <class T>
+INCONTEXT_HD SpreadOfRow<T> spread_of(Row<const T> weights, Row<const T> cotangent, const T& c) {
+  constexpr int width = pack_width<T>, packs = sum_lanes / width;
+  LaneSum<T> sum;
+  Pack<T> size[packs] = {}, largest[packs] = {};
+  alignas(64) T a_copy[row_block], g_copy[row_block];
+  for (std::ptrdiff_t first = 0; first < weights.size; first += row_block) {
+    const T* const a = block_of<T>(weights, first, T(0), a_copy);
+    const T* const g = block_of<T>(cotangent, first, T(0), g_copy);
+    expect_next_row(weights, first);
+    expect_next_row(cotangent, first);
+    for (int lane = 0; lane < packs; ++lane) {
+      Pack<T> part[4];
+      for (int k = 0; k < 4; ++k) {
+        const Pack<T> weight = load_pack(a + k * sum_lanes + lane * width);
+        part[k] = weight * (load_pack(g + k * sum_lanes + lane * width) - c);
+        size[lane] += part[k] < pack_of(T(0)) ? -part[k] : part[k];
+        largest[lane] = largest[lane] < weight ? weight : largest[lane];
+      }
+      sum.add(lane, (part[0] + part[1]) + (part[2] + part[3]));
+    }
+  }
+  SpreadOfRow<T> spread{sum.value(), T(0), T(0)};
+  for (const Pack<T>& pack : size) {
+    T lanes[width];
+    store_pack(lanes, pack);
+    for (const T& lane : lanes) spread.size = spread.size + lane;
+  }
+  for (const Pack<T>& pack : largest) {
+    T lanes[width];
+    store_pack(lanes, pack);
+    for (const T& lane : lanes) spread.largest = spread.largest < lane ? lane : spread.largest;
+  }
+  return spread;
+}
+
+/// out_i = slope(z_i) a_i (g_i - a . g) from the weights a; false, and nothing written, where a sum is not finite, as
+/// where a masked key has no finite cotangent.
+///
+/// The mean a . g is c plus a small sum. As g_i - c is rounded, c must be near the mean in units of the row's spread, or
+/// be the cotangent of a weight above 1/2, for which the difference is then exact.
+template <class T, class Slope>
+INCONTEXT_HD bool write_packed_vjp_from_weights(const Slope& slope, Row<const T> scores, Row<const T> weights,
+                                                Row<const T> cotangent, Row<T> out) {
+  T c = T(0);
+  const std::ptrdiff_t some = weights.size < row_block ? weights.size : row_block;
+  for (std::ptrdiff_t i = 0; i < some; ++i) c = c + cotangent[i];
+  c = c / static_cast<T>(some);
+  SpreadOfRow<T> spread = spread_of<T>(weights, cotangent, c);
+  const bool is_peaked = T(0.5) < spread.largest;
+  if (is_peaked || !(T(4) * math::magnitude(spread.sum) <= spread.size)) {
+    c = is_peaked ? cotangent[first_place_of<T>(spread.largest, weights)] : c + spread.sum;
+    spread = spread_of<T>(weights, cotangent, c);
+  }
+  if (!math::is_finite(spread.sum)) return false;
+  alignas(64) T a_copy[row_block], g_copy[row_block], z_copy[row_block], result[row_block];
+  for (std::ptrdiff_t first = 0; first < out.size; first += row_block) {
+    const T* const a = block_of<T>(weights, first, T(0), a_copy);
+    const T* const g = block_of<T>(cotangent, first, T(0), g_copy);
+    const bool in_place = out.stride == 1 && first + row_block <= out.size;
+    T* const to = in_place ? out.data + first : result;
+    expect_next_row(Row<const T>(out), first);
+    [[maybe_unused]] const T* z = nullptr;
+    if constexpr (!std::same_as<Slope, ConstantFactor<T>>) z = block_of<T>(scores, first, T(0), z_copy);
+    for (int at = 0; at < row_block; at += pack_width<T>) {
+      const Pack<T> change = load_pack(a + at) * ((load_pack(g + at) - c) - spread.sum);
+      if constexpr (std::same_as<Slope, ConstantFactor<T>>) {
+        store_pack(to + at, change * slope.factor);
+      } else {
+        const Pack<T> score = load_pack(z + at);
+        store_pack(to + at, score <= pack_of(T(-math::infinity<T>())) ? pack_of(T(0)) : change * slope(score));
+      }
+    }
+    for (int l = 0; !in_place && l < row_block && first + l < out.size; ++l) out[first + l] = result[l];
+  }
+  return true;
+}
+
 /// phi's derivative by a parameter exists over packs, as a difference to that at a reference.
 template <class Phi, class Parameter, class T>
 concept PackedParameter = PackedPhi<Phi, T> && requires(const Phi& phi, Parameter parameter, T z) {

@@ -120,6 +120,7 @@ struct SignedLogarithmBySteepness {
 /// (z - w) / (c + |w|); for different signs both parts add up, so the plain difference is exact to rounding.
 template <Real T>
 struct SignedLogarithm {
+  static constexpr bool ignores_count = true;
   T knee;      // c
   T exponent;  // k
   T base;      // b

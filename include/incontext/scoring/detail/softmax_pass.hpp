@@ -17,6 +17,13 @@
 
 namespace incontext::scoring::detail {
 
+/// Whether phi declares that it is the same for rows of every length, by a member `ignores_count`.
+template <class Phi>
+inline constexpr bool ignores_count = false;
+template <class Phi>
+  requires requires { Phi::ignores_count; }
+inline constexpr bool ignores_count<Phi> = Phi::ignores_count;
+
 /// d phi / d divisor of z / divisor, less that at the reference.
 template <class T>
 struct QuotientRate {
@@ -171,6 +178,20 @@ INCONTEXT_HD void write_softmax_vjp(const PhiFor& phi_for, Row<const T> scores, 
     const T z = scores[i];
     out[i] = is_visible(z) ? T(pass.phi.slope(z) * pass.weight(z) * change(i)) : T(0);
   }
+}
+
+/// The same from the weights a of the scores, in rows for which packs are worth it: no power is computed.
+template <Real T, class PhiFor>
+INCONTEXT_HD void write_softmax_vjp_from_weights(const PhiFor& phi_for, Row<const T> scores, Row<const T> weights,
+                                                 Row<const T> cotangent, Row<T> out) {
+  using Phi = decltype(phi_for(std::ptrdiff_t{1}));
+  if constexpr (PackedSlopes<Phi, T>) {
+    if (shortest_packed_row <= scores.size) {
+      const Phi phi = phi_for(ignores_count<Phi> ? scores.size : extent_of<T>(scores).count);
+      if (phi.in_domain() && write_packed_vjp_from_weights<T>(phi.slopes(), scores, weights, cotangent, out)) return;
+    }
+  }
+  write_softmax_vjp<T>(phi_for, scores, cotangent, out);
 }
 
 /// Derivative of softmax(phi(z)) with respect to a parameter of phi.

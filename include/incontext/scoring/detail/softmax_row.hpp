@@ -151,6 +151,7 @@ INCONTEXT_HD T write_powers(const Exponent& exponent, bool careful, Row<const T>
   std::ptrdiff_t first = 0;
   for (; in_place && first + row_block <= scores.size; first += row_block) {
     expect_next_row(scores, first);
+    expect_next_row(Row<const T>(out), first);
     write_block<false>(exponent, scores.data + first, out.data + first, total);
   }
   alignas(64) T copy[row_block], powers[row_block];
