@@ -166,11 +166,7 @@ Finding find_agreement(const RowGroup& group, const std::vector<Row>& rows, cons
   }
   finding.exact = finding.judged == 0;
   if (finding.judged + finding.computed == 0) {
-    finding.missing = !unjudged.empty() ? unjudged : "no row of a table '" + group.rows.table + "'";
-    if (unjudged.empty()) {
-      for (const Key& key : group.rows.where) finding.missing += ", " + key.column + " " + key.value;
-      finding.missing += group.rows.z.empty() ? "" : ", " + group.rows.z;
-    }
+    finding.missing = !unjudged.empty() ? unjudged : no_row_text(group.rows);
     return finding;
   }
   // One near miss of a group that is rejected is enough: others may be too near.
@@ -194,7 +190,10 @@ Finding find_order(const RowGroup& group, const std::vector<Row>& rows, const Fa
   Finding finding{
       .state = State::holds, .exact = !answer.alone, .alone = answer.alone, .rows = answer.rows, .text = answer.text};
   finding.missing = answer.missing;
-  if (!finding.missing.empty()) return finding;
+  if (!finding.missing.empty()) {
+    finding.state = State::undecided;
+    return finding;
+  }
   for (const Comparison& comparison : answer.comparisons) {
     double z = 0;
     const int sign = sign_of(comparison, family, z);

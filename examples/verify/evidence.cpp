@@ -161,6 +161,12 @@ bool is_within(const RowGroup& group, const Row& row) {
   return !(group.from && !(place >= *group.from)) && !(group.to && !(place <= *group.to));
 }
 
+std::string no_row_text(const Selection& rows) {
+  std::string text = "no row of a table '" + rows.table + "'";
+  for (const Key& key : rows.where) text += ", " + key.column + " " + key.value;
+  return text + (rows.z.empty() ? "" : ", " + rows.z);
+}
+
 std::vector<std::size_t> selected(const std::vector<Row>& all, const Selection& rows) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -55,6 +55,9 @@ double number_of(const Row& row, const std::string& column);
 /// Whether the row has the cells.
 bool has(const Row& row, const std::vector<Key>& where);
 
+/// That no row of a table has the cells which a claim asks for, in words.
+std::string no_row_text(const Selection& rows);
+
 /// Whether the row is in the group's range.
 bool is_within(const RowGroup& group, const Row& row);
 

@@ -76,8 +76,7 @@ class Asked {
       if (!group_.over.empty()) point.value = over(point.value, paired(group_.over, point));
     }
     std::stable_sort(all.begin(), all.end(), [](const Point& a, const Point& b) { return a.place < b.place; });
-    if (all.empty() && missing_.empty())
-      missing_ = "no row of a table '" + group_.rows.table + "' has a " + group_.value;
+    if (all.empty() && missing_.empty()) missing_ = no_row_text(group_.rows) + " has a finite " + group_.value;
     return all;
   }
 

@@ -85,6 +85,36 @@ def signature(function: Any) -> inspect.Signature:
     return first
 
 
+class LazySignature(inspect.Signature):
+    """The signature of a function of nanobind, read when it is asked for: hundreds are made at import."""
+
+    __slots__ = ("_function", "_of_class", "_found")
+
+    def __init__(self, function: Any, of_class: bool = False) -> None:
+        self._function, self._of_class, self._found = function, of_class, None
+
+    @property
+    def _own(self) -> inspect.Signature:
+        if self._found is None:
+            own = signature(self._function)
+            self._found = inspect.Signature([*own.parameters.values()][1:]) if self._of_class else own
+        return self._found
+
+    @property
+    def _parameters(self) -> Any:
+        return self._own.parameters
+
+    @property
+    def _return_annotation(self) -> Any:
+        return self._own.return_annotation
+
+    def replace(self, **changes: Any) -> inspect.Signature:
+        return self._own.replace(**changes)
+
+    def __reduce__(self) -> Any:
+        return self._own.__reduce__()
+
+
 def _wider(first: str, second: str) -> str:
     """The type of an argument that has one of two; what is an array may be a number or a choice, too."""
     return second if second == "numpy.typing.ArrayLike" else _union(first, second)
@@ -99,10 +129,9 @@ def _described(function: Any, module: str) -> Callable[..., Any]:
     name = re.sub(r"\._(core|arrays|simulate)\b", "", f"{module}.{function.__qualname__.lstrip('_')}")
 
     def call(*arguments: Any, **named: Any) -> Any:
-        if numbers:
-            for key, value in (*zip(own.parameters, arguments), *named.items()):
-                if (value is True or value is False) and key in numbers:  # nanobind would take it for a number
-                    raise _of_wrong_type(name, own, [(key, value)])
+        for value in (*arguments, *named.values()) if named else arguments:
+            if value is True or value is False:  # nanobind would take it for a number
+                refuse_truth(arguments, named)
         try:
             return function(*arguments, **named)
         except TypeError as error:
@@ -110,13 +139,18 @@ def _described(function: Any, module: str) -> Callable[..., Any]:
                 raise
         raise _refusal(name, function, own, arguments, named)
 
+    def refuse_truth(arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        for key, value in (*zip(own.parameters, arguments), *named.items()):
+            one = own.parameters.get(key)
+            # of an argument that may be an array, the bindings refuse it
+            if ((value is True or value is False) and one is not None and one.annotation != "numpy.typing.ArrayLike"
+                    and not _is_of(True, str(one.annotation))):
+                raise _of_wrong_type(name, own, [(key, value)])
+
     call.__name__, call.__qualname__, call.__module__ = function.__name__, function.__qualname__, module
     documented = [overload[1] for overload in function.__nb_signature__ if overload[1]]
     call.__doc__ = documented[0] if len(documented) == 1 else function.__doc__
-    own = call.__signature__ = signature(function)  # type: ignore[attr-defined]
-    # of an argument that may be an array, the bindings refuse it
-    numbers = {key for key, one in own.parameters.items()
-               if one.annotation != "numpy.typing.ArrayLike" and not _is_of(True, str(one.annotation))}
+    own = call.__signature__ = LazySignature(function)  # type: ignore[attr-defined]
     return call
 
 
@@ -270,8 +304,7 @@ def describe_functions(room: ModuleType) -> None:
         elif isinstance(value, type) and ".".join(value.__module__.split(".")[:2]) in _EXTENSIONS:
             for method, function in list(vars(value).items()):
                 if method == "__init__" and hasattr(function, "__nb_signature__"):
-                    own = list(signature(function).parameters.values())
-                    setattr(value, "__signature__", inspect.Signature(own[1:]))
+                    setattr(value, "__signature__", LazySignature(function, of_class=True))
                 elif not method.startswith("_") and hasattr(function, "__nb_signature__"):
                     described = _described(function, value.__module__)
                     setattr(value, method, described if hasattr(function, "__get__") else staticmethod(described))

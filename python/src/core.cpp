@@ -49,11 +49,15 @@ nb::object result_number(const Result& result, std::size_t k, double value) {
   return nb::float_(value);
 }
 
-nb::object scalar_result(const Result& result, const std::vector<double>& out) {
+constexpr std::size_t most_numbers = 64;  // on the stack: an allocation takes longer than the cheapest formula
+
+nb::object scalar_result(const Result& result, const double* out) {
   if (result.is_choice) return python_class(result.record)(static_cast<int>(out[0]));
   if (result.record == nullptr) {
     nb::object value = result_number(result, 0, out[0]);
-    return (result.whole & 1U) != 0 ? value : python_class("statistics.Theory")(value);
+    if ((result.whole & 1U) != 0) return value;
+    static const nb::handle theory = nb::object(python_class("statistics.Theory")).release();
+    return theory(value);
   }
   nb::list fields;
   for (std::size_t k = 0; k < result.size; ++k) fields.append(result_number(result, k, out[k]));
@@ -89,7 +93,7 @@ nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs,
       const nb::gil_scoped_release unlocked;
       function(in.data(), out.data());
     }
-    return scalar_result(result, out);
+    return scalar_result(result, out.data());
   }
   const nb::module_ numpy = nb::module_::import_("numpy");
   nb::list arrays;
@@ -105,10 +109,11 @@ nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs,
   const std::vector<Operand> views = operands(broadcast, shape.size());
   nb::list outputs;
   std::vector<double> numbers(static_cast<std::size_t>(count) * result.size);
-  constexpr std::size_t most = 64;  // on the stack: an allocation takes longer than the cheapest formula
-  if (views.size() > most || result.size > most) throw std::length_error("incontext: a closed form of over 64 numbers");
+  if (views.size() > most_numbers || result.size > most_numbers) {
+    throw std::length_error("incontext: a closed form of over " + std::to_string(most_numbers) + " numbers");
+  }
   const auto one_element = [&](std::int64_t i) {
-    std::array<double, most> arguments, one;
+    std::array<double, most_numbers> arguments, one;
     for (std::size_t k = 0; k < views.size(); ++k) {
       std::int64_t offset = 0, rest = i;
       for (std::size_t a = shape.size(); a-- > 0; rest /= shape[a]) offset += rest % shape[a] * views[k].strides[a];
@@ -120,7 +125,7 @@ nb::object evaluate(const Result& result, const std::vector<nb::object>& inputs,
     }
   };
   for_each_element(count, one_element, in_threads);
-  if (shape.empty()) return scalar_result(result, {numbers.begin(), numbers.end()});
+  if (shape.empty()) return scalar_result(result, numbers.data());
   for (std::size_t k = 0; k < result.size; ++k) {
     const bool whole = (result.whole >> k & 1U) != 0 || result.is_choice;
     nb::object array = numpy.attr("empty")(shape_object, whole ? numpy.attr("int64") : numpy.attr("float64"));
@@ -147,7 +152,10 @@ struct Form {
   Result result;
   Evaluate function;
 
+  std::vector<nb::handle> keys = {};  ///< the parameters' names, for as long as the interpreter lives
+
   nb::object operator()(const nb::args& arguments, const nb::kwargs& keywords) const {
+    if (nb::object found = of_numbers(arguments, keywords); found.is_valid()) return found;
     if (arguments.size() > parameters.size()) {
       throw nb::type_error((name + "() takes " + std::to_string(parameters.size()) + " arguments, and " +
                             std::to_string(arguments.size()) + " were given")
@@ -158,14 +166,14 @@ struct Form {
     std::size_t used = arguments.size();
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       const Parameter& parameter = parameters[k];
-      const bool named = keywords.contains(parameter.name);
+      const bool named = keywords.contains(keys[k]);
       if (k < arguments.size()) {
         if (named)
           throw nb::type_error((name + "() got multiple values for argument '" + parameter.name + "'").c_str());
         append(inputs, parameter, nb::object(arguments[k]), in_threads);
       } else if (named) {
         ++used;
-        append(inputs, parameter, nb::object(keywords[parameter.name]), in_threads);
+        append(inputs, parameter, nb::object(keywords[keys[k]]), in_threads);
       } else if (parameter.fallback) {
         inputs.push_back(nb::float_(*parameter.fallback));
       } else {
@@ -175,6 +183,37 @@ struct Form {
     }
     if (used != arguments.size() + keywords.size()) refuse_unknown(keywords);
     return evaluate(result, inputs, function, in_threads);
+  }
+
+  /// The result where every argument is a float or an int of Python; else nothing. It is what most calls are, and a
+  /// formula takes less time than to look for records and arrays.
+  nb::object of_numbers(const nb::args& arguments, const nb::kwargs& keywords) const {
+    std::array<double, most_numbers> in, out;
+    const std::size_t given = arguments.size(), named = keywords.size();
+    if (given > parameters.size() || parameters.size() > in.size() || result.size > out.size()) return {};
+    std::size_t used = 0;
+    for (std::size_t k = 0; k < parameters.size(); ++k) {
+      PyObject* value = k < given   ? PyTuple_GET_ITEM(arguments.ptr(), static_cast<Py_ssize_t>(k))
+                        : named > 0 ? PyDict_GetItem(keywords.ptr(), keys[k].ptr())
+                                    : nullptr;
+      if (!parameters[k].records.empty() || (value == nullptr && !parameters[k].fallback)) return {};
+      if (value == nullptr) {
+        in[k] = *parameters[k].fallback;
+      } else if (PyFloat_CheckExact(value)) {
+        in[k] = PyFloat_AS_DOUBLE(value);
+      } else if (PyLong_CheckExact(value)) {
+        in[k] = nb::cast<double>(nb::handle(value));
+      } else {
+        return {};
+      }
+      used += value != nullptr && k >= given ? 1 : 0;
+    }
+    if (used != named) return {};
+    {
+      const nb::gil_scoped_release unlocked;
+      function(in.data(), out.data());
+    }
+    return scalar_result(result, out.data());
   }
 
   /// The records that a parameter may be, as a signature names them.
@@ -273,7 +312,8 @@ std::string signature(const Form& form, Given given) {
 
 void Room::add(const char* name, const std::vector<Parameter>& parameters, const Result& result, Evaluate function) {
   static std::deque<std::string> texts;  // nanobind keeps the pointers
-  const Form form{name, parameters, result, std::move(function)};
+  Form form{name, parameters, result, std::move(function)};
+  for (const Parameter& parameter : parameters) form.keys.emplace_back(PyUnicode_InternFromString(parameter.name));
   const auto define = [&](Given given, const char* text) {
     texts.push_back(signature(form, given));
     module_.def(
