@@ -34,7 +34,7 @@ ROWS = [
      *(f"(lambda e: e(1.0) / e.minimum())({MODEL.format(name)})" for name in ("pretrained_attention", "trained_attention"))),
     ("docs/torch.md", "$b = \\log 9 = {}$", "log(9)"),
     ("docs/theory/baselines.md", "five layers have error {} and sixteen", LAYERS.format(5) + ".risk"),
-    ("docs/theory/baselines.md", "the bounds are {} and {}, and Bayes {}", LAYERS.format(5) + ".lower_bound",
+    ("docs/theory/baselines.md", "the best polynomials have {} and {}, and the Bayes risk is {}", LAYERS.format(5) + ".lower_bound",
      LAYERS.format(16) + ".lower_bound", "baselines.bayes_risk(8, 5, 0.25, 0.2)"),
     ("docs/theory/calibration.md", "$\\beta = {}$ at $n = 100{,}000$", "1 + 0.1 * log(1 + floor(100000 / 8192))"),
     ("docs/theory/calibration.md", "two real roots {} and {}", *(f"root(lambda H: {P} - 1, {a}, {b})" for a, b in ((0, 2), (4.5, 9)))),
