@@ -101,7 +101,8 @@ Matrix read_covariance(const std::string& option, const std::string& file, std::
                       "as many rows as columns");
   }
   if (size && covariance.rows() != *size) {
-    throw_input_error(option + " " + file, "has the wrong size", covariance.rows(), std::to_string(*size));
+    throw_input_error(option + " " + file, "has the wrong size", covariance.rows(),
+                      std::to_string(*size) + ", the dimension");
   }
   for (Eigen::Index column = 0; column < covariance.cols(); ++column) {
     for (Eigen::Index row = 0; row < column; ++row) {

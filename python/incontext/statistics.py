@@ -47,11 +47,12 @@ class Theory(float):
     1e-09
     """
 
-    error: float
+    error: float = 0.0
 
     def __new__(cls, value: float, error: float = 0.0) -> Theory:
         self = super().__new__(cls, value)
-        self.error = abs(error)
+        if error != 0.0:
+            self.error = abs(error)
         return self
 
     @property

@@ -56,8 +56,10 @@ nb::object scalar_result(const Result& result, const double* out) {
   if (result.record == nullptr) {
     nb::object value = result_number(result, 0, out[0]);
     if ((result.whole & 1U) != 0) return value;
+    // float.__new__(Theory, value): its own __new__ would only say that the error is 0, as the class does
     static const nb::handle theory = nb::object(python_class("statistics.Theory")).release();
-    return theory(value);
+    const nb::tuple only = nb::make_tuple(value);
+    return nb::steal(PyFloat_Type.tp_new(reinterpret_cast<PyTypeObject*>(theory.ptr()), only.ptr(), nullptr));
   }
   nb::list fields;
   for (std::size_t k = 0; k < result.size; ++k) fields.append(result_number(result, k, out[k]));

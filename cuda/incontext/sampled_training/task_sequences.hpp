@@ -128,9 +128,6 @@ enum RecallFeature {
   recall_features = recall_question + recall_key_size
 };
 
-/// The streams of random numbers of the recall task.
-enum class RecallStream : std::uint32_t { keys = 60, pairs = 61 };
-
 /// Sequences of the recall task: token t shows a pair of a key and a value, and asks for the value of one of the pairs
 /// up to it, which it names by the key. Keys are uniform on the sphere of radius sqrt(8), so that no key occurs twice;
 /// values are uniform classes, shown as one-hot vectors; the pair that is asked for is uniform on the first t. The loss
@@ -148,7 +145,7 @@ enum class RecallStream : std::uint32_t { keys = 60, pairs = 61 };
 /// Domain    1 <= training_length; lengths <= 4e8. Places by Lemire's product: probabilities are off by at most 2^-32.
 /// Errors    std::invalid_argument for training_length outside the domain.
 /// Accuracy  tests/sampled_training/sequence_training.cpp.
-/// Random    streams RecallStream: key t has the normals 8 t to 8 t + 7, value and asked pair of token t are counter t.
+/// Random    streams random::RecallStream: key t has the normals 8 t to 8 t + 7, value and asked pair of token t are counter t.
 template <class T>
 SequenceStream<T> recall_sequences(std::uint64_t seed, std::int64_t training_length) {
   require_at_least("training::recall_sequences", "training_length", training_length, std::int64_t{1});
@@ -158,7 +155,7 @@ SequenceStream<T> recall_sequences(std::uint64_t seed, std::int64_t training_len
       .draw =
           [=](std::uint64_t index, std::int64_t length, training::SequenceExamples<T>& examples, Eigen::Index first) {
             constexpr int per_block = random::normals_per_block<T>;
-            const random::LaneStream<1> lanes({seed, index}, random::StreamTag(RecallStream::keys));
+            const random::LaneStream<1> lanes({seed, index}, random::StreamTag(random::RecallStream::keys));
             numerics::Matrix<T> keys(recall_key_size, length);
             for (Eigen::Index block = 0; block * per_block < keys.size(); ++block) {
               Lanes<T, 1> normal[per_block];
@@ -171,7 +168,7 @@ SequenceStream<T> recall_sequences(std::uint64_t seed, std::int64_t training_len
             for (std::int64_t t = 0; t < length; ++t) {
               std::uint32_t words[4];
               random::philox(
-                  seed, {index, static_cast<std::uint32_t>(t), random::StreamTag(RecallStream::pairs).number()}, words);
+                  seed, {index, static_cast<std::uint32_t>(t), random::StreamTag(random::RecallStream::pairs).number()}, words);
               const auto asked = static_cast<std::int64_t>(words[0] * static_cast<std::uint64_t>(t + 1) >> 32);
               values[static_cast<std::size_t>(t)] = static_cast<int>(words[1] % recall_values);
               auto token = examples.features.col(first + t);

@@ -73,6 +73,12 @@ inline std::string reason_not_known(const JudgedQuantity& one, bool is_entropy, 
          by + " may be wrong by " + (is_entropy ? short_text(known, 2) + " nats" : statistics::percent_text(known));
 }
 
+/// How large the deviation of a judged quantity is at least, beyond chance; in nats for the entropy, as the error.
+inline double least_error(const JudgedQuantity& one, bool is_entropy) {
+  const double size = std::abs(one.agreement.theory);
+  return (2 * std::abs(one.effect.deviation) - one.effect.within) * (is_entropy && size > 0 ? size : 1);
+}
+
 /// Why a head should be left alone; empty where a quantity can be held.
 inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibration& head) {
   if (!(head.score_stddev >= nearly_equal_score_stddev)) return "its weights are equal, or nearly so: nothing to hold";
@@ -80,8 +86,12 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
     return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to try a rule on them";
   const LongerRowRule& best = longer.rules[longer.best];
   if (!(best.error <= largest_rule_error)) {
-    return "no rule predicts its longer rows: " + best.name + ", chosen on one half of them, is wrong by " +
-           statistics::percent_text(best.error) + " on the other half";
+    const std::string off = best.name + ", chosen on one half of them, is wrong by " +
+                            statistics::percent_text(best.error) + " on the other half";
+    const double least = (std::max)(least_error(best.entropy, true), least_error(best.largest_weight, false));
+    if (least > largest_rule_error) return "no rule predicts its longer rows: " + off;
+    return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to know: the best rule, " + off +
+           ", as it may be by chance";
   }
   for (const auto* one : {&best.entropy, &best.largest_weight}) {
     auto reason = reason_not_known(*one, one == &best.entropy, statistics::coarsest_resolution,

@@ -37,8 +37,8 @@ NoisePhase noise_phase(const T& noise) {
 /// Domain    noise = y >= 0.
 /// Limits    y = 0: 1, the law of equal competitors; continuous with its derivative at y = 2.
 /// Errors    std::domain_error for noise outside the domain.
-/// Accuracy  4 eps relative of the limit: tests/laws/retrieval.cpp. The exact boundary at n = 1e2 to 1e9 is lower, by
-///           up to 6% for y < 2 and 14% above.
+/// Accuracy  4 eps relative of the limit: tests/laws/retrieval.cpp. At s = 0.43, v = 1 the exact boundary at n = 1e2 to
+///           1e9 is lower, by up to 6% for y < 2 and 14% above.
 template <Real T>
 T retrieval_boundary(const T& noise) {
   using std::sqrt;

@@ -51,6 +51,11 @@ enum class TaskStream : std::uint32_t {
   needle_score = 46
 };
 
+/// The streams of the recall task.
+///
+/// Runs on   host and device
+enum class RecallStream : std::uint32_t { keys = 60, pairs = 61 };
+
 /// The streams of training.
 ///
 /// Runs on   host and device
@@ -132,6 +137,8 @@ static_assert(disjoint({RegressionStream::task,
                         TaskStream::needle_scores,
                         TaskStream::needle_place,
                         TaskStream::needle_score,
+                        RecallStream::keys,
+                        RecallStream::pairs,
                         CellStream::uniform,
                         CellStream::about_query,
                         SphereStream::prototypes,

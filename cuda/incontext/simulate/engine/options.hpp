@@ -18,7 +18,7 @@ struct Progress {
   double seconds = 0;
 };
 
-class Record;  // types/record.hpp
+class Record;  // records/record.hpp
 
 /// The largest number of trials of a run.
 inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
@@ -35,8 +35,8 @@ inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
 /// independent of the others. If all rows of one seed deviate from a theory in the same direction, that is one
 /// deviation.
 ///
-/// A `record` (types/record.hpp) knows chunks of trials that were computed earlier or elsewhere, and which ones are to
-/// be computed here; types/simulation_record.hpp has one for checkpoints and for runs in parts. Only estimates of means
+/// A `record` (records/record.hpp) knows chunks of trials that were computed earlier or elsewhere, and which ones are to
+/// be computed here; records/simulation_record.hpp has one for checkpoints and for runs in parts. Only estimates of means
 /// use it: a sample, which keeps every trial, is drawn as a whole. It must outlive the run.
 ///
 /// Units     relative_error: standard error over mean.

@@ -47,8 +47,7 @@ std::vector<Map> at_temperatures(const std::vector<double>& temperatures, Map ma
 /// Shapes    (attention: d, task: d, maps: m) -> m estimates
 /// Units     label units squared.
 /// Domain    context_length >= 2; conditional and sufficient_statistics: query excluded, approximate softmax or linear.
-///           A map defined elsewhere is evaluated through its own phi at the scores themselves; phi must be
-///           INCONTEXT_HD if it runs on CUDA.
+///           Your own map is evaluated through its phi, which must be INCONTEXT_HD if it runs on CUDA.
 /// Errors    std::invalid_argument, std::domain_error: as the validations of task, attention, maps and options.
 /// Accuracy  standard error in the result, and a bound on its rounding, which depends on the sizes of labels, values
 ///           and scores (tests/simulate/regression/regression_trial.cpp); T = float adds a relative bias below 1e-6
