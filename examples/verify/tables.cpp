@@ -142,14 +142,14 @@ std::string family_text(const Ledger& ledger) {
          "family: where all of them are right, one is rejected once in " +
          short_text(1 / claim_error, 6) + " runs (Holm). There are " + std::to_string(members) + " such rows and " +
          std::to_string(comparisons) + " comparisons; " + std::to_string(ledger.of_no_claim.members) +
-         " further rows of the same figures, of no claim, are one family more.";
+         " other rows of the same figures, of no claim, are one family more.";
 }
 
 std::string mutants_text(const std::vector<Mutant>& mutants) {
   const auto changed = std::count_if(mutants.begin(), mutants.end(), [](const Mutant& one) { return one.changed; });
   return "Whether verdicts can die: of " + std::to_string(mutants.size()) +
-         " rows and near misses of decided claims, each reversed alone (of a claim that does not hold, all its "
-         "rejected rows together), " +
+         " groups of rows, the near misses among them, of decided claims, each reversed alone (of a claim that "
+         "does not hold, all its rejected groups together), " +
          std::to_string(changed) + " change the verdict.";
 }
 

@@ -91,7 +91,8 @@ class LazySignature(inspect.Signature):
     __slots__ = ("_function", "_of_class", "_found")
 
     def __init__(self, function: Any, of_class: bool = False) -> None:
-        self._function, self._of_class, self._found = function, of_class, None
+        self._function, self._of_class = function, of_class
+        self._found: inspect.Signature | None = None
 
     @property
     def _own(self) -> inspect.Signature:
@@ -108,7 +109,7 @@ class LazySignature(inspect.Signature):
     def _return_annotation(self) -> Any:
         return self._own.return_annotation
 
-    def replace(self, **changes: Any) -> inspect.Signature:
+    def replace(self, **changes: Any) -> Any:
         return self._own.replace(**changes)
 
     def __reduce__(self) -> Any:

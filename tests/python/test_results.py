@@ -1,4 +1,5 @@
 """Numbers: broadcasting, errors, records, maps, the user's own map, agreement with what C++ is tested on."""
+import inspect
 import json
 import math
 import os
@@ -406,3 +407,28 @@ def test_whatever_has_columns_is_a_frame_of_pandas(layer, monkeypatch):
     for one in made:
         with pytest.raises(ImportError, match="pip install pandas"):
             one.to_frame()
+
+
+def test_numbers_of_python_and_of_numpy_give_the_same_by_place_and_by_name():
+    """Numbers of Python take a shorter way to a formula than all others."""
+    cases = [(ic.calibration.llama4_inverse_temperature, (100_000, 8192)),
+             (ic.laws.needle_weight_annealed, (1000, 1.0, 8.0)),
+             (ic.laws.top_scores_needed, (4096, 0.05, 2.0)),
+             (ic.laws.gaussian_row, (1000, 1.5)),
+             (ic.baselines.averaging_risk, (16, 8, 0.1, 0.5))]
+    for function, numbers in cases:
+        named = dict(zip(inspect.signature(function).parameters, numbers))
+        wide = {name: numpy.float64(value) for name, value in named.items()}
+        found = function(*named.values())
+        assert found == function(**named) == function(**wide) == function(*wide.values()), function
+        assert type(found) is type(function(**wide)) and repr(found) == repr(function(**wide))
+        first, *others = named
+        assert found == function(named[first], **{name: named[name] for name in others})
+        changed = function(**{**named, first: named[first] + 1})
+        assert changed != found or function is ic.calibration.llama4_inverse_temperature, "power"
+        with pytest.raises(TypeError, match="multiple values|no argument|missing"):
+            function(named[first], **named)
+        with pytest.raises(TypeError, match="no_such"):
+            function(**named, no_such=1.0)
+        with pytest.raises(TypeError, match="missing|arguments"):
+            function()
