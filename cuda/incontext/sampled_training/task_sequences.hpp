@@ -168,7 +168,8 @@ SequenceStream<T> recall_sequences(std::uint64_t seed, std::int64_t training_len
             for (std::int64_t t = 0; t < length; ++t) {
               std::uint32_t words[4];
               random::philox(
-                  seed, {index, static_cast<std::uint32_t>(t), random::StreamTag(random::RecallStream::pairs).number()}, words);
+                  seed, {index, static_cast<std::uint32_t>(t), random::StreamTag(random::RecallStream::pairs).number()},
+                  words);
               const auto asked = static_cast<std::int64_t>(words[0] * static_cast<std::uint64_t>(t + 1) >> 32);
               values[static_cast<std::size_t>(t)] = static_cast<int>(words[1] % recall_values);
               auto token = examples.features.col(first + t);

@@ -321,8 +321,15 @@ void vjp(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<const 
 template <Real T>
 void vjp_from_weights(const AnyMap<T>& map, scoring::Row<const T> scores, scoring::Row<const T> kept,
                       scoring::Row<const T> cotangent, scoring::Row<T> out) {
-  std::visit([&](const auto& chosen) { scoring::detail::call_vjp_from_weights(chosen, scores, kept, cotangent, out); },
-             map.chosen);
+  std::visit(
+      [&](const auto& chosen) {
+        if constexpr (requires { vjp_from_weights(chosen, scores, kept, cotangent, out); }) {
+          vjp_from_weights(chosen, scores, kept, cotangent, out);
+        } else {
+          vjp(chosen, scores, cotangent, out);
+        }
+      },
+      map.chosen);
 }
 
 /// The derivative of the weights by the parameter of a name.
