@@ -52,8 +52,8 @@ T ridge_risk(const WishartSpectrum<T>& spectrum, const TaskVariances<T>& task, c
 ///
 /// It is ridge_risk at the penalty sigma^2 / psi^2. Its limit for large d and l is
 /// regression::centered_ridge_risk_equivalent. At d = l = 20 that is 2.2% below for noise 0.1 and tasks of
-/// variance 0.05, and 7.2% for inputs of variance 1.5 and tasks of variance 0.25. That room centers contexts, which
-/// costs one example: its context_length is l + 1.
+/// variance 0.05, and 7.2% for inputs of variance 1.5 and tasks of variance 0.25. The functions of regression/
+/// center the context, which costs one example: their context_length is l + 1.
 ///
 ///     const double floor = baselines::bayes_risk(spectrum, variances);
 ///

@@ -170,8 +170,8 @@ void vjp(const Map& map, Row<const typename Map::value_type> scores, Row<const t
   detail::leave(out);
 }
 
-/// Transposed Jacobian times a cotangent, checked, from weights that a forward pass has kept. A map without
-/// `vjp_from_weights` does not read them.
+/// Transposed Jacobian times a cotangent, checked, from weights that a forward pass has kept. For a map
+/// without `vjp_from_weights` it is vjp.
 ///
 /// Source    the map.
 /// Shapes    (scores: n, kept: n, cotangent: n, out: n), out shares no element with the scores.
