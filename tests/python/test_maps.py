@@ -184,17 +184,21 @@ def test_an_axis_is_that_of_the_moved_array(map):
 
 @pytest.mark.parametrize("map", MAPS + [scoring.Elementwise(lambda z: 2 * z)], ids=NAMES + ["Elementwise"])
 def test_weights_that_a_forward_pass_has_kept_serve_the_vjp(map):
-    for scores in (MASKED, SCORES, SCORES.astype("float32")):
-        for visibility in ("all", "causal"):
-            for axis in (-1,) if visibility == "causal" or isinstance(map, scoring.MatrixNormSoftmax) else (-1, 0, 1):
-                shown = dict(visibility=visibility, axis=axis, zero_masked_rows=True)
-                kept, wanted = map(scores, **shown), map.vjp(scores, COTANGENT, **shown)
-                found = map.vjp(scores, COTANGENT, weights=kept, **shown)
-                bound = (1e-13 if scores.dtype == "float64" else 1e-5) * abs(wanted).max()
-                assert found.dtype == wanted.dtype and abs(found - wanted).max() <= bound
+    random = numpy.random.default_rng(10)
+    long, pull = random.normal(size=(2, 3, 80, 80))  # rows of some length are those in which the weights are read
+    hidden = numpy.where(random.uniform(size=long.shape) < 0.2, -numpy.inf, long)
+    of_rows = not isinstance(map, scoring.MatrixNormSoftmax)
+    for scores, cotangent in ((MASKED, COTANGENT), (SCORES, COTANGENT), (hidden, pull), (long.astype("float32"), pull)):
+        for shown in (dict(visibility="causal"), *(dict(axis=axis) for axis in ((-1, 0, 1) if of_rows else (-1,)))):
+            shown["zero_masked_rows"] = True
+            kept, wanted = map(scores, **shown), map.vjp(scores, cotangent, **shown)
+            found = map.vjp(scores, cotangent, weights=kept, **shown)
+            bound = (1e-13 if scores.dtype == "float64" else 1e-5) * abs(wanted).max()
+            assert found.dtype == wanted.dtype and abs(found - wanted).max() <= bound
     if type(map).__name__ in ("Softmax", "SSMax", "SSA", "Elementwise"):  # power: these read them
-        assert abs(map.vjp(SCORES, COTANGENT, weights=map(SCORES + 0.1 * COTANGENT)) - map.vjp(SCORES, COTANGENT)).max() > 1e-3
-    if not isinstance(map, scoring.MatrixNormSoftmax):
+        changed = map.vjp(long, pull, weights=map(long + 0.1 * pull))
+        assert abs(changed - map.vjp(long, pull)).max() > 1e-3 * abs(changed).max()
+    if of_rows:
         with pytest.raises(ValueError, match="does not broadcast"):
             map.vjp(SCORES, COTANGENT, weights=numpy.ones((2, 4)))
 
