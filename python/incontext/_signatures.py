@@ -112,6 +112,8 @@ class LazySignature(inspect.Signature):
     def replace(self, **changes: Any) -> Any:
         return self._own.replace(**changes)
 
+    __replace__ = replace  # copy.replace, from Python 3.13 on
+
     def __reduce__(self) -> Any:
         return self._own.__reduce__()
 

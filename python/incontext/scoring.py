@@ -64,7 +64,8 @@ class Map(_Parametrized):
             out: Any = None, finite_masks: bool = True, zero_masked_rows: bool = False,
             weights: Any = None) -> NDArray[Any]:
         """The transposed Jacobian times a cotangent, along an axis. `weights` are those of the same scores, if a forward
-        pass has kept them: softmax, SSMax and SSA then compute no exponential, and other maps do not read them."""
+        pass has kept them: in rows of 16 scores or more softmax, SSMax and SSA then compute no exponential. Shorter rows
+        and other maps do not read them."""
         return self._along("vjp", scores, cotangent, visibility, axis, out, finite_masks, zero_masked_rows, kept=weights)
 
     def derivative(self, parameter: str, scores: Any, visibility: Visibility | str = Visibility.all, *, axis: int = -1,

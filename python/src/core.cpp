@@ -57,9 +57,12 @@ nb::object scalar_result(const Result& result, const double* out) {
     nb::object value = result_number(result, 0, out[0]);
     if ((result.whole & 1U) != 0) return value;
     // float.__new__(Theory, value): its own __new__ would only say that the error is 0, as the class does
-    static const nb::handle theory = nb::object(python_class("statistics.Theory")).release();
+    static PyTypeObject* theory = nullptr;  // no guard: an import may let another thread in, which would wait for it
+    if (theory == nullptr) {
+      theory = reinterpret_cast<PyTypeObject*>(nb::object(python_class("statistics.Theory")).release().ptr());
+    }
     const nb::tuple only = nb::make_tuple(value);
-    return nb::steal(PyFloat_Type.tp_new(reinterpret_cast<PyTypeObject*>(theory.ptr()), only.ptr(), nullptr));
+    return nb::steal(PyFloat_Type.tp_new(theory, only.ptr(), nullptr));
   }
   nb::list fields;
   for (std::size_t k = 0; k < result.size; ++k) fields.append(result_number(result, k, out[k]));

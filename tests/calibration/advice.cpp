@@ -181,13 +181,18 @@ TEST_CASE("each gate of the advice refuses a head that is good but for it", "[ca
             "no inverse temperature holds the entropy"));
   CHECK(has(reason_with([](LongerRows& one) { one.tried.clear(); }), "was not tried"));
   CHECK(has(reason_with([](LongerRows& one) { one.rules[one.best].error = 0.11; }), "as it may be by chance"));
-  CHECK(has(reason_with([](LongerRows& one) {
-              LongerRowRule& best = one.rules[one.best];
-              best.error = 0.31;
-              best.largest_weight.effect.deviation = 0.31;
-              best.largest_weight.effect.within = 0.5;  // so that it is at least 0.12
-            }),
-            "no rule predicts"));
+  const auto reason_of = [&](double error, double deviation, double within) {
+    return reason_with([&](LongerRows& one) {
+      LongerRowRule& best = one.rules[one.best];
+      best.error = error;
+      best.entropy.effect = {};  // unknown
+      best.largest_weight.effect.deviation = deviation;
+      best.largest_weight.effect.within = within;
+    });
+  };
+  CHECK(has(reason_of(0.5, 0.5, 0.6), "no rule predicts"));
+  CHECK(has(reason_of(0.31, 0.31, 0.57), "no rule is known to predict"));  // at least 5%
+  CHECK(has(reason_of(0.31, 0.31, 0.7), "as it may be by chance"));
   CHECK_THROWS_AS(advise(good, found, {512, 1024}, 3.0), std::invalid_argument);  // good was measured without a gap
 }
 

@@ -387,6 +387,11 @@ TEST_CASE("rows are compared with rows at the same place, by the sum of their er
   CHECK(finding(2, 1).state == State::holds);
   claim.groups[0].over = {{"map", "nobody"}};
   CHECK(finding(2, 1).missing == part("0 rows to compare with at x = 1"));
+  CHECK(finding(2, 1).state == State::undecided);  // what is missing does not hold
+  claim.groups[0].over = {};
+  claim.groups[0].rows.where = {{"map", "nobody"}};
+  CHECK(finding(2, 1).missing == part("', map nobody has a finite "));
+  CHECK(finding(2, 1).state == State::undecided);
 }
 
 TEST_CASE("computed numbers have no error: their order is exact") {

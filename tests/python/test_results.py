@@ -432,3 +432,12 @@ def test_numbers_of_python_and_of_numpy_give_the_same_by_place_and_by_name():
             function(**named, no_such=1.0)
         with pytest.raises(TypeError, match="missing|arguments"):
             function()
+
+
+def test_a_signature_that_is_read_late_is_one_like_all_others():
+    found = inspect.signature(ic.laws.gaussian_row)
+    assert pickle.loads(pickle.dumps(found)) == found == inspect.signature(ic.laws.gaussian_row)
+    assert [*found.parameters][:2] == ["row_length", "score_stddev"] and found.bind(100, 1.0).arguments["score_stddev"] == 1.0
+    for changed in (found.replace(return_annotation=int), found.__replace__(return_annotation=int)):
+        assert changed.return_annotation is int and changed.parameters == found.parameters
+    assert "self" not in inspect.signature(ic.regression.LinearTask).parameters

@@ -196,11 +196,22 @@ TEMPLATE_TEST_CASE("from the weights a vjp needs no exponential and rounds as st
   for (const std::size_t n : {1u, 5u, 16u, 65u, 130u, 300u}) {
     for (const double stddev : {0.125, 1.0, 30.0}) {
       for (const bool masks : {false, true}) {
-        for (const double offset : {0.0, 1e5}) {
+        for (const std::pair<double, double>& shape : {std::pair{0.0, 0.0}, {1e5, 0.0}, {0.0, 1e12}, {0.0, 1e20}}) {
+          const double offset = shape.first, far = shape.second;
           const auto z = row_of<T>(random, n, stddev, masks);
-          const auto u = direction_of<T>(random, z, offset, 0.0);
+          std::vector<T> u = converted<T>(random.normals(n, 1.0));
+          std::size_t lowest = 0;  // of the visible ones
+          for (std::size_t i = 0; i < n; ++i) {
+            u[i] += static_cast<T>(offset);
+            if (z[i] < z[lowest] && z[i] > -std::numeric_limits<T>::infinity()) lowest = i;
+          }
+          if (far > 0 && !masks) u[lowest] = static_cast<T>(far);
+          for (std::size_t i = 1; far > 0 && masks && i < n; i += 3) u[i] = static_cast<T>(far);  // the masked ones
+          const bool falls_back = masks && n == 65;
+          if (falls_back) u[1] = std::numeric_limits<T>::quiet_NaN();
           for_each_long_map<T>([&](const auto& map, const char* name) {
-            INFO(name << ", n " << n << ", stddev " << stddev << ", masks " << masks << ", offset " << offset);
+            INFO(name << ", n " << n << ", stddev " << stddev << ", masks " << masks << ", offset " << offset
+                      << ", far " << far);
             const Truth truth = vjp_truth(map, z, u);
             std::vector<T> a(n), out(n), spread(2 * n, T(7));
             weights(map, Row<const T>(z), Row<T>(a));
@@ -219,7 +230,7 @@ TEMPLATE_TEST_CASE("from the weights a vjp needs no exponential and rounds as st
             bool same = true;
             for (std::size_t i = 0; i < n; ++i) same = same && spread[2 * i] == out[i] && spread[2 * i + 1] == T(7);
             CHECK(same);
-            if (n == 300 && stddev == 1 && offset == 0 && !masks) {  // power: the weights of another map
+            if (n == 300 && stddev == 1 && offset == 0 && (far == 0 || masks)) {  // power: the weights of another map
               weights(Softmax<T>{T(1.01)}, Row<const T>(z), Row<T>(a));
               back(Row<const T>(a), Row<const T>(u), Row<T>(out));
               CHECK_FALSE(rounding(out, truth) <= 8);

@@ -145,7 +145,8 @@ enum RecallFeature {
 /// Domain    1 <= training_length; lengths <= 4e8. Places by Lemire's product: probabilities are off by at most 2^-32.
 /// Errors    std::invalid_argument for training_length outside the domain.
 /// Accuracy  tests/sampled_training/sequence_training.cpp.
-/// Random    streams random::RecallStream: key t has the normals 8 t to 8 t + 7, value and asked pair of token t are counter t.
+/// Random    streams random::RecallStream: key t has the normals 8 t to 8 t + 7, value and asked pair of token t are
+///           counter t.
 template <class T>
 SequenceStream<T> recall_sequences(std::uint64_t seed, std::int64_t training_length) {
   require_at_least("training::recall_sequences", "training_length", training_length, std::int64_t{1});

@@ -83,8 +83,8 @@ DescentLayers<T> looped_layers(const WishartSpectrum<T>& spectrum, const TaskVar
 /// The learning rates at which L layers of linear attention have the least mean error.
 ///
 /// The polynomials p of degree L with p(0) = 1 include the products of descent_risk. The best polynomial's
-/// coefficients solve a linear system; where its roots are real, their inverses are the best learning rates, and `risk` equals
-/// `lower_bound`. Where they are not, as with noise and many layers, the error is minimized by Levenberg and
+/// coefficients solve a linear system; where its roots are real, their inverses are the best learning rates, and `risk`
+/// equals `lower_bound`. Where they are not, as with noise and many layers, the error is minimized by Levenberg and
 /// Marquardt's method from the roots' real parts, and from the best equal rates, which it moves together; `risk` is
 /// then above `lower_bound`.
 ///

@@ -73,10 +73,13 @@ inline std::string reason_not_known(const JudgedQuantity& one, bool is_entropy, 
          by + " may be wrong by " + (is_entropy ? short_text(known, 2) + " nats" : statistics::percent_text(known));
 }
 
-/// How large the deviation of a judged quantity is at least, beyond chance; in nats for the entropy, as the error.
+/// How large the error of a judged quantity is at least, beyond chance: in nats for the entropy, relative to what was
+/// measured for the largest weight, as LongerRowRule::error.
 inline double least_error(const JudgedQuantity& one, bool is_entropy) {
   const double size = std::abs(one.agreement.theory);
-  return (2 * std::abs(one.effect.deviation) - one.effect.within) * (is_entropy && size > 0 ? size : 1);
+  const double scale = size > 0 ? size : 1;  // of the effect
+  const double least = (2 * std::abs(one.effect.deviation) - one.effect.within) * scale;
+  return is_entropy ? least : least / one.agreement.estimate.mean;
 }
 
 /// Why a head should be left alone; empty where a quantity can be held.
@@ -88,8 +91,9 @@ inline std::string reason_to_leave(const LongerRows& longer, const HeadCalibrati
   if (!(best.error <= largest_rule_error)) {
     const std::string off = best.name + ", chosen on one half of them, is wrong by " +
                             statistics::percent_text(best.error) + " on the other half";
-    const double least = (std::max)(least_error(best.entropy, true), least_error(best.largest_weight, false));
+    const double least = std::fmax(least_error(best.entropy, true), least_error(best.largest_weight, false));
     if (least > largest_rule_error) return "no rule predicts its longer rows: " + off;
+    if (least > 0) return "no rule is known to predict its longer rows: " + off;
     return "too few " + std::string(head.prompts > 1 ? "prompts" : "rows") + " to know: the best rule, " + off +
            ", as it may be by chance";
   }

@@ -40,8 +40,9 @@ namespace incontext::regression {
 /// Limits    l -> infinity: generalization_error_leading_order with the same offset.
 /// Errors    std::invalid_argument for l < 2, shapes, or a query included outside its domain; std::domain_error for
 ///           entries that are not finite.
-/// Accuracy  12 eps of g_0, sqrt(g_0 g_2), g_2 for the three, d <= 8 (tests/regression/gaussian_errors_50digits.cpp); unbiased
-///           against attention run by its definition (tests/regression/generalization_error.cpp).
+/// Accuracy  12 eps of g_0, sqrt(g_0 g_2), g_2 for the three, d <= 8
+///           (tests/regression/gaussian_errors_50digits.cpp); unbiased against attention run by its definition
+///           (tests/regression/generalization_error.cpp).
 template <Real T>
 InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention, const LinearTask<T>& task,
                                                    std::int64_t context_length, ErrorConvention convention = {});

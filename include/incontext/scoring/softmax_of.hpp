@@ -173,8 +173,9 @@ INCONTEXT_HD void vjp(const Map& map, Row<const Value<Map>> scores, Row<const Va
                                         out);
 }
 
-/// Transposed Jacobian times a cotangent from the weights of the same scores, which a forward pass has kept. Where the
-/// row has a few scores or more, no exponential is computed.
+/// Transposed Jacobian times a cotangent from the weights of the same scores, which a forward pass has kept. In
+/// float and double no exponential is computed in a row of 16 scores or more, but where a sum is not finite, as with a
+/// NaN for a weight: there, and in other rows, it is vjp.
 ///
 /// \f[ (J^T g)_i = \phi'(z_i)\, a_i (g_i - a \cdot g) \f]
 ///

@@ -35,9 +35,9 @@ inline constexpr std::int64_t most_trials = std::int64_t{1} << 50;
 /// independent of the others. If all rows of one seed deviate from a theory in the same direction, that is one
 /// deviation.
 ///
-/// A `record` (records/record.hpp) knows chunks of trials that were computed earlier or elsewhere, and which ones are to
-/// be computed here; records/simulation_record.hpp has one for checkpoints and for runs in parts. Only estimates of means
-/// use it: a sample, which keeps every trial, is drawn as a whole. It must outlive the run.
+/// A `record` (records/record.hpp) knows chunks of trials that were computed earlier or elsewhere, and which ones are
+/// to be computed here; records/simulation_record.hpp has one for checkpoints and for runs in parts. Only estimates of
+/// means use it: a sample, which keeps every trial, is drawn as a whole. It must outlive the run.
 ///
 /// Units     relative_error: standard error over mean.
 /// Domain    0 <= trials <= most_trials, relative_error >= 0, not both zero; 0 <= threads <= most_threads (0: all; CUDA

@@ -146,23 +146,33 @@ INCONTEXT_HD SpreadOfRow<T> spread_of(Row<const T> weights, Row<const T> cotange
   return spread;
 }
 
-/// out_i = slope(z_i) a_i (g_i - a . g) from the weights a; false, and nothing written, where a sum is not finite, as
-/// where a masked key has no finite cotangent.
+/// out_i = slope(z_i) a_i (g_i - a . g) from the weights a; false, and nothing written, where no c is found as below,
+/// such as where a masked key has no finite cotangent.
 ///
-/// The mean a . g is c plus a small sum. As g_i - c is rounded, c must be near the mean in units of the row's spread, or
-/// be the cotangent of a weight above 1/2, for which the difference is then exact.
+/// The mean a . g is c plus a small sum. As g_i - c is rounded, c must be near the mean in units of the row's spread,
+/// or be the cotangent of a weight above 1/2, for which the difference is then exact. It starts as the mean of the
+/// first block.
 template <class T, class Slope>
 INCONTEXT_HD bool write_packed_vjp_from_weights(const Slope& slope, Row<const T> scores, Row<const T> weights,
                                                 Row<const T> cotangent, Row<T> out) {
-  T c = T(0);
   const std::ptrdiff_t some = weights.size < row_block ? weights.size : row_block;
-  for (std::ptrdiff_t i = 0; i < some; ++i) c = c + cotangent[i];
-  c = c / static_cast<T>(some);
+  T seen = T(0), mean = T(0);
+  for (std::ptrdiff_t i = 0; i < some; ++i) {
+    seen = seen + weights[i];
+    mean = mean + weights[i] * cotangent[i];
+  }
+  T c = T(0) < seen ? T(mean / seen) : T(0);
   SpreadOfRow<T> spread = spread_of<T>(weights, cotangent, c);
-  const bool is_peaked = T(0.5) < spread.largest;
-  if (is_peaked || !(T(4) * math::magnitude(spread.sum) <= spread.size)) {
-    c = is_peaked ? cotangent[first_place_of<T>(spread.largest, weights)] : c + spread.sum;
+  if (T(0.5) < spread.largest) {
+    c = cotangent[first_place_of<T>(spread.largest, weights)];
     spread = spread_of<T>(weights, cotangent, c);
+  } else {
+    const auto is_near = [&] { return T(4) * math::magnitude(spread.sum) <= spread.size; };
+    for (int round = 0; round < 3 && !is_near(); ++round) {
+      c = c + spread.sum;
+      spread = spread_of<T>(weights, cotangent, c);
+    }
+    if (!is_near()) return false;
   }
   if (!math::is_finite(spread.sum)) return false;
   alignas(64) T a_copy[row_block], g_copy[row_block], z_copy[row_block], result[row_block];
