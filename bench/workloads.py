@@ -292,6 +292,8 @@ class Arrays(Rows):
         Ratio("a", "softmax of the rows: incontext / PyTorch", "softmax", "PyTorch softmax", "<= 1.2"),
         Ratio("b", "softmax vjp from the weights: incontext / PyTorch",
               "softmax vjp from the weights", "PyTorch softmax vjp", "<= 1"),
+        Ratio("b", "softmax vjp: incontext / PyTorch, which has the weights",
+              "softmax vjp", "PyTorch softmax vjp", "<= 1.2"),
         Ratio("b", "softmax vjp: incontext / PyTorch, which computes the weights, too",
               "softmax vjp", "PyTorch softmax and vjp"),
         Ratio("c", "entmax 1.5: incontext / the package entmax", "entmax 1.5", "PyTorch entmax 1.5"),
