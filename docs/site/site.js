@@ -10,7 +10,24 @@ const top_ = place ? place.getBoundingClientRect().top : 0;
 const near = (formula) => Math.abs(formula.getBoundingClientRect().top - top_) < 2 * innerHeight;
 const draw = (formula) => {
   katex.render(formula.textContent, formula, { displayMode: formula.classList.contains("block"), throwOnError: false });
+  keepBeside(formula);
 };
+// A bracket before a formula and the marks after it belong to its first and last piece, or else a line could end between.
+function keepBeside(formula) {
+  const pieces = formula.querySelectorAll(".katex-html > .base");
+  if (pieces.length === 0 || formula.classList.contains("block")) return;
+  const take = (text, marks, place) => {
+    const found = text?.nodeType === Node.TEXT_NODE && text.data.match(marks);
+    if (!found) return;
+    text.data = text.data.replace(marks, "");
+    const beside = document.createElement("span");
+    beside.className = "beside";
+    beside.textContent = found[0];
+    place(beside);
+  };
+  take(formula.previousSibling, /[(\[]+$/, (beside) => pieces[0].prepend(beside));
+  take(formula.nextSibling, /^[.,;:!?)\]]+/, (beside) => pieces[pieces.length - 1].append(beside));
+}
 const formulas = [...document.querySelectorAll(".math")];
 const first = new Set(formulas.filter(near));
 const later = formulas.filter((formula) => !first.has(formula));
