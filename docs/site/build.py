@@ -158,6 +158,18 @@ def with_named_beginnings(body):
     return re.sub(r'<h[2-6] id="([^"]*)">|<p><strong>(.*?)</strong>', named, body, flags=re.S)
 
 
+def with_room(body):
+    """Tables whose cells say how narrow they may be: with a few words and numbers, and with a sentence."""
+    def cell(found):
+        text = search.text_of(found[3])
+        number = len(text) <= 14 and re.search(r"\d", text) and " " in text and 'class="' not in found[3]
+        words = search.text_of(re.sub(r"<code>.*?</code>", "", found[3]))
+        kind = "number" if number else "sentence" if len(words) > 48 else ""
+        return f'<{found[1]} class="{kind}"{found[2]}>{found[3]}' if kind else found[0]
+
+    return re.sub(r"<(t[dh])((?: [^>]*)?)>(.*?)(?=</t[dh]>)", cell, body, flags=re.S)
+
+
 class Renderer:
     def __init__(self, root, site, groups):
         self.root, self.site, self.groups = root, site, groups
@@ -189,22 +201,35 @@ class Renderer:
         command = [os.environ.get("CMARK_GFM", "cmark-gfm"), "-e", "table", "-e", "autolink"]
         body = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
         headings = iter(heading.lstrip("#").strip() for heading in re.findall(r"^#+ .*", without_code(text), re.M))
+        uses = {}
 
-        def heading(found):
-            return f'<h{found[1]} id="{name_of(plain(restored(next(headings), formulas)))}">'
+        def heading(found):  # a heading that is there already gets a number, as on forges
+            name = name_of(plain(restored(next(headings), formulas)))
+            uses[name] = uses.get(name, -1) + 1
+            return f'<h{found[1]} id="{name}-{uses[name]}">' if uses[name] else f'<h{found[1]} id="{name}">'
 
         def link(found):
             return f'{found[1]}="{html.escape(self.target(page, html.unescape(found[2])))}"'
 
-        def code(found):  # long names may go on in the next line after a slash or an underscore
-            return "<code>" + re.sub(r"([/_])(?=\w)", r"\1<wbr>", found[1]) + "</code>"
+        def name(found):  # long names may go on in the next line after a slash or an underscore
+            return found[1] + re.sub(r"(?<=\w)([/_])(?=\w)", r"\1<wbr>", found[2]) + found[3]
+
+        def code(found):  # and options not after their hyphens
+            return re.sub(r"(?<![\w-])--?\w", r'<span class="option">\g<0></span>', name(found))
 
         def formula(tex, block):
             return f'<span class="{"block " * block}math">{html.escape(tex)}</span>'
 
+        def picture(found):  # a wide one scrolls on a narrow screen, because its letters would be too small to read
+            size = re.search(r'viewBox="\S+ \S+ (\S+)', (self.root / from_page(page, found[2])).read_text())
+            return f'<p class="wide">{found[1]}' if size and float(size[1]) > 600 else found[0]
+
         body = re.sub(r"<h([1-6])>", heading, body)
+        body = re.sub(r'<p>(<img src="([^":]*\.svg)")', picture, body)
         body = re.sub(r'(href|src)="([^"]*)"', link, body)
-        body = re.sub(r"(?<!<pre>)<code>(.*?)</code>", code, body)
+        body = re.sub(r"(?<!<pre>)(<code>)(.*?)(</code>)", code, body)
+        body = re.sub(r"(<a [^>]*>)([^<]{20,})(</a>)", name, body)
+        body = re.sub(r"\n+</code></pre>", "\n</code></pre>", body)  # as in a doctest, where it ends what is printed
         body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
         return restored(body, formulas, formula)
 
@@ -214,7 +239,7 @@ class Renderer:
         self.entries += search.sections(title, here, body)
         if page == "docs/glossary.md":
             self.entries += search.terms(title, here, body)
-        write(self.site / here, framed(self.groups, html.escape(title), with_anchors(body), here))
+        write(self.site / here, framed(self.groups, html.escape(title), with_room(with_anchors(body)), here))
 
     def python(self, folder, pages):
         """The reference of Python: a page for each module, with a list of its names, which are links wherever used."""
@@ -233,7 +258,7 @@ class Renderer:
                 self.entries += search.names_of_python(title, here, body)
             names = [name.partition(".")[2] for name in sorted(known, key=lambda one: (one.lower(), one)) if name.startswith(module + ".")]
             contents = "".join(f'<li><a href="#{name}">{name.replace("_", "_<wbr>")}</a></li>' for name in names)
-            body = with_anchors(body).replace("<h2", f'<ul class="names">{contents}</ul>\n<h2', 1)
+            body = with_room(with_anchors(body)).replace("<h2", f'<ul class="names">{contents}</ul>\n<h2', 1)
             write(self.site / here, framed(self.groups, title, body, here))
 
     def copies(self):
