@@ -49,6 +49,16 @@ struct ValueAndChange {
   }
 };
 
+/// f, f (u - c) and f |u - c|.
+template <class Function, class T>
+struct ValueAndSpread {
+  ValueAndRate<Function, T> both;
+  INCONTEXT_HD Terms<3, T> operator()(const Pack<T>& z, const Pack<T>& u) const {
+    const Terms<2, T> terms = both(z, u);
+    return {{terms.of[0], terms.of[1], terms.of[1] < pack_of(T(0)) ? -terms.of[1] : terms.of[1]}};
+  }
+};
+
 /// f alone.
 template <class Function, class T>
 struct ValueAlone {
@@ -116,6 +126,7 @@ struct RatioRow {
     const bool in_place = !masked && scores.stride == 1 && beside.stride == 1 && out.stride == 1;
     std::ptrdiff_t first = 0;
     for (; in_place && first + row_block <= scores.size; first += row_block) {
+      expect_next_row(Row<const T>(out), first);
       for (int l = 0; l < row_block; l += width) {
         const Pack<T> u = load_pack(beside.data + first + l);
         store_pack(out.data + first + l, Pack<T>(result(load_pack(scores.data + first + l), u)));
@@ -153,23 +164,53 @@ struct RatioRow {
     return true;
   }
 
-  /// f' (g - a . g) / N with N = sum f. As in centered_row.hpp, the reading about the cotangent at the top gives the
-  /// result there without cancellation, and the second one corrects the mean for its rounding.
+  /// The mean of the rates of the first block: where a row is like its beginning, a number near a . g.
+  INCONTEXT_HD T first_mean(Row<const T> cotangent) const {
+    T values = T(0), rates = T(0);
+    for (std::ptrdiff_t i = 0; i < row_block && i < scores.size; ++i) {
+      const T value = is_visible(scores[i]) ? T(Function::value(scores[i])) : T(0);
+      values = values + value;
+      rates = T(0) < value ? T(rates + value * cotangent[i]) : rates;
+    }
+    return T(0) < values ? T(rates / values) : T(0);
+  }
+
+  /// out_i = f'(z_i) (g_i - c - correction) / N, where c + correction is the mean a . g.
+  INCONTEXT_HD void write_from_mean(const T& share, const T& c, const T& correction, Row<const T> cotangent,
+                                    Row<T> out) const {
+    write(cotangent, out, [=](const Pack<T>& z, const Pack<T>& g) {
+      return Function::template slopes<T>(z) * share * ((g - c) - correction);
+    });
+  }
+
+  /// f' (g - a . g) / N with N = sum f. The mean a . g is c plus a small sum, as in write_packed_vjp_from_weights, if the
+  /// mean of the first block is such a c and no weight is above 1/2.
   INCONTEXT_HD bool write_vjp(Row<const T> cotangent, Row<T> out) const {
+    const T c = first_mean(cotangent);
+    LaneSum<T> sums[3];
+    add_row(sums, scores, cotangent, masked, nowhere, ValueAndSpread<Function, T>{{c}});
+    const T total = sums[0].value(), rates = sums[1].value();
+    if (!divides(total)) return false;
+    const T at_low = Function::value(extent.low), at_high = Function::value(extent.high);
+    const T largest = at_low < at_high ? at_high : at_low;
+    if (!(T(2) * largest <= total && T(4) * math::magnitude(rates) <= sums[2].value())) {
+      return write_vjp_about_top(T(1) / total, cotangent, out);
+    }
+    write_from_mean(T(1) / total, c, rates / total, cotangent, out);
+    return true;
+  }
+
+  /// The same for every row. As in centered_row.hpp, the reading about the cotangent at the top gives the result there
+  /// without cancellation, and the second one corrects the mean for its rounding.
+  INCONTEXT_HD bool write_vjp_about_top(const T& share, Row<const T> cotangent, Row<T> out) const {
     const std::ptrdiff_t top_place = top();
     const T top_score = scores[top_place], top_rate = cotangent[top_place];
-    LaneSum<T> first[2], second[1];
-    add_row(first, scores, cotangent, masked, nowhere, ValueAndRate<Function, T>{top_rate});
-    const T total = first[0].value();
-    if (!divides(total)) return false;
-    const T share = T(1) / total;
-    const T at_top = -(first[1].value() * share);
+    LaneSum<T> first[1], second[1];
+    add_row(first, scores, cotangent, masked, nowhere, RateAlone<Function, T>{{top_rate}});
+    const T at_top = -(first[0].value() * share);
     const T mean = top_rate - at_top;
     add_row(second, scores, cotangent, masked, nowhere, RateAlone<Function, T>{{mean}});
-    const T correction = second[0].value() * share;
-    write(cotangent, out, [=](const Pack<T>& z, const Pack<T>& g) {
-      return Function::template slopes<T>(z) * share * ((g - mean) - correction);
-    });
+    write_from_mean(share, mean, second[0].value() * share, cotangent, out);
     out[top_place] = Function::slope(top_score) * share * at_top;
     return true;
   }
