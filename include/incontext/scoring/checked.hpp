@@ -19,17 +19,17 @@ namespace detail {
 /// that compilers make vectors of it where all have the property.
 template <class T, class Property>
 std::ptrdiff_t first_without(Row<T> row, const Property& holds) {
-  unsigned others = 0;
-  if (row.stride == 1) {
-    const T* numbers = row.data;
-    for (std::ptrdiff_t i = 0; i < row.size; ++i) others |= holds(numbers[i]) ? 0u : 1u;
-  } else {
-    for (std::ptrdiff_t i = 0; i < row.size; ++i) others |= holds(row[i]) ? 0u : 1u;
+  constexpr std::ptrdiff_t block = 256 / sizeof(T);
+  std::ptrdiff_t first = 0;
+  for (bool all_hold = row.stride == 1; all_hold && first + block <= row.size;) {
+    const T* const numbers = row.data + first;
+    unsigned others = 0;
+    for (std::ptrdiff_t i = 0; i < block; ++i) others |= holds(numbers[i]) ? 0u : 1u;
+    all_hold = others == 0;
+    if (all_hold) first += block;
   }
-  if (others == 0) return row.size;
-  std::ptrdiff_t i = 0;
-  while (holds(row[i])) ++i;
-  return i;
+  while (first < row.size && holds(row[first])) ++first;
+  return first;
 }
 
 }  // namespace detail
@@ -48,6 +48,7 @@ void validate(Row<const T> scores) {
     throw_domain_error("scoring::validate", "score " + std::to_string(bad) + " is NaN or infinite", scores[bad],
                        "finite, or -infinity for a mask");
   }
+  if (-infinity < scores[0]) return;
   const std::ptrdiff_t visible = detail::first_without(scores, [&](const T& z) { return z <= -infinity; });
   require_at_least("scoring::validate", "number of visible scores", std::ptrdiff_t{visible < scores.size ? 1 : 0},
                    std::ptrdiff_t{1});
@@ -102,12 +103,16 @@ namespace checked {
 
 namespace detail {
 
+inline void require_sizes(std::ptrdiff_t scores, std::ptrdiff_t in, std::ptrdiff_t out) {
+  require_same_size("scoring::checked", "input row", in, scores);
+  require_same_size("scoring::checked", "output row", out, scores);
+}
+
 template <Scoring Map>
 void enter(const Map& map, Row<const typename Map::value_type> scores, std::ptrdiff_t in, std::ptrdiff_t out) {
   require_valid(map);
   validate(scores);
-  require_same_size("scoring::checked", "input row", in, scores.size);
-  require_same_size("scoring::checked", "output row", out, scores.size);
+  require_sizes(scores.size, in, out);
 }
 
 template <Real T>
@@ -173,14 +178,19 @@ void vjp(const Map& map, Row<const typename Map::value_type> scores, Row<const t
 /// Transposed Jacobian times a cotangent, checked, from weights that a forward pass has kept. For a map
 /// without `vjp_from_weights` it is vjp.
 ///
+/// The scores are not validated, because the forward pass has done so, and maps such as Softmax need not read them
+/// again. A result that is NaN is refused.
+///
 /// Source    the map.
 /// Shapes    (scores: n, kept: n, cotangent: n, out: n), out shares no element with the scores.
-/// Errors    as weights.
+/// Errors    std::invalid_argument for sizes; std::domain_error where the result is undefined.
 template <Scoring Map>
 void vjp_from_weights(const Map& map, Row<const typename Map::value_type> scores,
                       Row<const typename Map::value_type> kept, Row<const typename Map::value_type> cotangent,
                       Row<typename Map::value_type> out) {
-  detail::enter(map, scores, cotangent.size, out.size);
+  require_valid(map);
+  require_at_least("scoring::validate", "row of scores", scores.size, std::ptrdiff_t{1});
+  detail::require_sizes(scores.size, cotangent.size, out.size);
   require_same_size("scoring::checked", "row of weights", kept.size, scores.size);
   scoring::detail::call_vjp_from_weights(map, scores, kept, cotangent, out);
   detail::leave(out);
