@@ -1,12 +1,7 @@
 """The ledger of the papers' claims, as records: what the package has of a recorded run, or a report of one's own."""
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-import tempfile
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Iterator, Mapping, overload
 
@@ -64,6 +59,10 @@ class Claim:
         Raises FileNotFoundError where there is no such program, ValueError where it refuses (it says why; an older one
         has not every claim), RuntimeError where it ends without a report.
         """
+        import shutil
+        import subprocess
+        import tempfile
+
         if (found := shutil.which(program)) is None:
             raise FileNotFoundError(f"incontext::ledger: program is not there (value = {str(program)!r}; needs the path of "
                                     "the program incontext, which scripts/verify builds as build/examples/incontext)")
@@ -99,8 +98,11 @@ class Ledger(Mapping[str, Claim]):
 
     def __getitem__(self, name: str) -> Claim:
         if name not in self._claims:
+            from difflib import get_close_matches
+
             word = str(name).lower()
-            near = [one for one, claim in self._claims.items() if word in one or word in claim.quote.lower()]
+            near = [one for one, claim in self._claims.items()
+                    if any(word in text.lower() for text in (one, claim.paper, claim.quote))]
             near = near[:5] or get_close_matches(word, self._claims, 3, 0.0)
             raise KeyError(f"incontext::ledger: there is no claim {name!r} (needs one of list(incontext.ledger()), such as "
                            f"{', '.join(near)})")
@@ -164,6 +166,8 @@ def ledger(claim: str | None = None, *, report: str | Path | None = None) -> Led
             with seed 1. Verdicts are read: `run` of a claim computes its own again.
     Raises KeyError where no claim has that name, ValueError where the file is no such report.
     """
+    import json
+
     path = Path(__file__).with_name("ledger.json") if report is None else Path(report)
     try:
         found = _read(json.loads(path.read_text(encoding="utf-8")))

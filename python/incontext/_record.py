@@ -1,7 +1,6 @@
 """Results and parameter sets with named fields, which print themselves and convert to dictionaries."""
 from __future__ import annotations
 
-import html
 import inspect
 import math
 from enum import IntEnum
@@ -77,6 +76,8 @@ def plain(value: Any) -> Any:
 
 def cell(value: Any) -> str:
     """A value as a cell of an HTML table; an estimate as its mean and standard error."""
+    import html  # here, for it takes as long as a tenth of this package
+
     if hasattr(value, "standard_error") and hasattr(value, "mean"):
         return f"{value.mean:.6g} ± {value.standard_error:.2g}"
     text = f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -191,6 +191,8 @@ def test_the_ledger_has_every_claim_with_its_rows_and_says_how_to_cite_it(tmp_pa
     assert one.to_dict()["rows"][0]["says"] == one.rows[0].says and "(l = 100 = 5 d)" in str(ledger["temperature/equation-11"])
     with pytest.raises(KeyError, match="temperature/theorem-4.2"):
         ledger["temperature/theorem-4.1"]
+    with pytest.raises(KeyError, match="such as signed-averaging/"):
+        ledger["2508.14685"]
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match="other.json"):
         ic.ledger(report=tmp_path / "other.json")
