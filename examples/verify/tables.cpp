@@ -101,6 +101,22 @@ std::string replies_text(const Claim& claim) {
   return all;
 }
 
+/// A line per group of rows, with the threshold or the numbers that decide it.
+std::vector<std::string> what_rows_say(const Ledger& ledger) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
+    for (std::size_t j = 0; j < ledger.decisions[i].findings.size(); ++j) {
+      const RowGroup& group = ledger.claims[i].groups[j];
+      const Finding& finding = ledger.decisions[i].findings[j];
+      const std::string& numbers = finding.missing.empty() ? finding.text : finding.missing;
+      lines.push_back(std::string(word_of(group.role)) + (group.regime.empty() ? "" : " (" + group.regime + ")") +
+                      ": \"" + group.says + "\" " + state_text(group.role, finding.state) +
+                      (numbers.empty() ? "." : "; " + numbers));
+    }
+  }
+  return lines;
+}
+
 double best_resolution(const Claim& claim, const Decision& decision) {
   double best = std::nan("");
   for (std::size_t i = 0; i < decision.findings.size(); ++i) {
@@ -147,10 +163,8 @@ std::string family_text(const Ledger& ledger) {
 
 std::string mutants_text(const std::vector<Mutant>& mutants) {
   const auto changed = std::count_if(mutants.begin(), mutants.end(), [](const Mutant& one) { return one.changed; });
-  return "Whether verdicts can die: of " + std::to_string(mutants.size()) +
-         " groups of rows, the near misses among them, of decided claims, each reversed alone (of a claim that "
-         "does not hold, all its rejected groups together), " +
-         std::to_string(changed) + " change the verdict.";
+  return "Of " + std::to_string(mutants.size()) + " groups of rows, " + std::to_string(changed) +
+         " change the verdict of their claim when they are reversed (docs/claims.md#whether-verdicts-can-die).";
 }
 
 Table claims_table(const Ledger& ledger, const Registry& registry, const std::vector<Mutant>& mutants) {
@@ -190,9 +204,13 @@ Table claims_table(const Ledger& ledger, const Registry& registry, const std::ve
   }
   table.notes.push_back(
       "paper's rows: how many groups of rows hold as the paper says. near misses: how many groups of wrong formulas "
-      "are "
-      "rejected. seen: the smallest relative deviation that the most accurate row would have shown in 99 of 100 runs. "
+      "are rejected. seen: the smallest relative deviation that the most accurate row would have shown in 99 of 100 "
+      "runs. "
       "--page and JSON quote the claims and have every row; docs/claims.md has the rules.");
+  constexpr std::size_t few = 3;  // claims, of which every row has a line
+  if (ledger.claims.size() <= few) {
+    for (std::string& note : what_rows_say(ledger)) table.notes.push_back(std::move(note));
+  }
   for (std::string& note : legend(ledger, registry)) table.notes.push_back(std::move(note));
   table.notes.push_back(family_text(ledger));
   if (!mutants.empty()) table.notes.push_back(mutants_text(mutants));
