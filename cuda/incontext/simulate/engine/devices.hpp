@@ -44,8 +44,9 @@ inline std::vector<NumberedDevice> all_gpus() {
 /// one reports progress, over all devices. A stop request ends all.
 ///
 /// Source    SharedRun.
-/// Errors    std::invalid_argument if there are no devices, or if options.record is given: `record` keeps the chunks
-///           and may be that of a checkpoint. Otherwise the exception of the first device that failed.
+/// Errors    std::invalid_argument if there are no devices, or if options.record is given. The argument `record` takes its
+///           place: it keeps the chunks, and may be that of a checkpoint. Otherwise the exception of the first device
+///           that failed.
 /// Random    the bits of a run on one device.
 /// Runs on   host (the trials: the devices)
 template <class Function>
