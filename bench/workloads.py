@@ -215,6 +215,8 @@ class Rows(Workload):
            ("ReLU over its sum", "<= 2")) for work in ("vjp", "jvp")],
         *[Ratio("f", f"{name} derivative / its weights", f"{name} derivative", name, goal) for name, goal in
           (("softmax", "<= 2"), ("SSMax", "<= 2"), ("SSA", "<= 1.6"), ("NormSoftmax", "<= 3"))],
+        Ratio("g", "softmax vjp from the weights: PyTorch / incontext",
+              "PyTorch softmax vjp", "softmax vjp from the weights", ">= 1"),
         Ratio("g", "softmax vjp: PyTorch, which has the weights / incontext",
               "PyTorch softmax vjp", "softmax vjp", ">= 1"),
         Ratio("g", "softmax vjp: PyTorch, which computes the weights, too / incontext",

@@ -143,6 +143,14 @@ class Works {
     work_["copy"] = [=] { bench::copy(scores_, out_, threads); };
     work_["softmax in place"] = [=] { apply::weights(scoring::Softmax<float>{}, out_, out_, options); };
     add("softmax", scoring::Softmax<float>{}, scoring::parameter::Temperature{}, options);
+    work_["softmax vjp from the weights"] = [=] {
+      static const bench::Matrix kept = [&] {
+        bench::Matrix weights = bench::Matrix::Zero(length, length);
+        apply::weights(scoring::Softmax<float>{}, scores_, weights, options);
+        return weights;
+      }();
+      apply::vjp_from_weights(scoring::Softmax<float>{}, scores_, kept, cotangent_, out_, options);
+    };
     add("SSMax", scoring::SSMax<float>{0.25f}, scoring::parameter::Scale{}, options);
     add("SSA", scoring::SSA<float>{}, scoring::parameter::Exponent{}, options);
     add("NormSoftmax", scoring::NormSoftmax<float>{0.25f}, scoring::parameter::Temperature{}, options);

@@ -83,6 +83,10 @@ bool map_agrees(const char* name, const Allowed& allowed, const Map& map, const 
   bool all = check_rows("weights", [&](const Options& here, Out out) { apply::weights(map, z, out, here); });
   all &= check_rows("jvp", [&](const Options& here, Out out) { apply::jvp(map, z, u, out, here); });
   all &= check_rows("vjp", [&](const Options& here, Out out) { apply::vjp(map, z, u, out, here); });
+  all &= check_rows("vjp from weights, which is vjp on a GPU", [&](const Options& here, Out out) {
+    if (here.device == simulate::Device::cuda) return apply::vjp_from_weights(map, z, z, u, out, here);
+    apply::vjp(map, z, u, out, here);
+  });
   all &= check("attention", allowed.attention, queries, components,
                [&](const Options& here, Out out) { apply::attend(map, q, k, v, out, here); });
   if constexpr (apply::FusedGradient<Map>) {

@@ -54,6 +54,15 @@ void check_all_work(const Map& map, std::ptrdiff_t rows, std::ptrdiff_t columns,
   const auto pulled = row_by_row(scores, counts, 3, [&](std::ptrdiff_t i, std::ptrdiff_t seen, Row<T> out) {
     vjp(map, seen_row(scores, i, seen), seen_row(direction, i, seen), out);
   });
+  const auto pulled_from_weights =
+      row_by_row(scores, counts, 3, [&](std::ptrdiff_t i, std::ptrdiff_t seen, Row<T> out) {
+        if constexpr (requires { vjp_from_weights(map, out, out, out, out); }) {
+          vjp_from_weights(map, seen_row(scores, i, seen), seen_row(expected, i, seen), seen_row(direction, i, seen),
+                           out);
+        } else {
+          vjp(map, seen_row(scores, i, seen), seen_row(direction, i, seen), out);
+        }
+      });
   for_each_system(options, [&](const Options& here) {
     CAPTURE(simulate::name(here.device), here.threads, rows, columns);
     Matrix<T> out(rows, columns, 3), itself = scores;
@@ -68,6 +77,11 @@ void check_all_work(const Map& map, std::ptrdiff_t rows, std::ptrdiff_t columns,
     Matrix<T> onto = direction;
     apply::vjp(map, scores.in(), onto.in(), onto.out(), here);
     for (std::ptrdiff_t i = 0; i < rows; ++i) CHECK(same_bits(onto.row(i), pulled.row(i)));
+    apply::vjp_from_weights(map, scores.in(), expected.in(), direction.in(), out.out(), here);
+    CHECK(same_bits(out.numbers, pulled_from_weights.numbers));
+    Matrix<T> kept = expected;
+    apply::vjp_from_weights(map, scores.in(), kept.in(), direction.in(), kept.out(), here);
+    for (std::ptrdiff_t i = 0; i < rows; ++i) CHECK(same_bits(kept.row(i), pulled_from_weights.row(i)));
   });
 }
 

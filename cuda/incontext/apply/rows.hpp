@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "incontext/apply/detail/matrices.hpp"
@@ -57,13 +58,32 @@ void vjp(const Map& map, scoring::MatrixView<const typename Map::value_type> sco
          scoring::MatrixView<const typename Map::value_type> cotangent,
          scoring::MatrixView<typename Map::value_type> out, const Options& options = {});
 
+/// Transposed Jacobian times a cotangent, row by row, from weights that a forward pass has kept.
+///
+/// On a CPU it is scoring::vjp_from_weights for the maps that have it, and otherwise vjp. On a GPU it is vjp,
+/// and the weights stay on the host.
+///
+/// Source    scoring::vjp_from_weights.
+/// Shapes    (scores: q x n, kept: q x n, cotangent: q x n, out: q x n), out may be kept or the cotangent, or share no
+///           element with them; it shares none with the scores.
+/// Units     those of the cotangent over those of the scores.
+/// Domain    as weights; `kept` has what weights gives for the scores with these options.
+/// Errors    as weights.
+/// Accuracy  the map's: tests/apply/rows.cpp finds the same bits as scoring::vjp_from_weights.
+/// Runs on   serial, OpenMP, TBB, CUDA
+template <scoring::Scoring Map>
+void vjp_from_weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
+                      scoring::MatrixView<const typename Map::value_type> kept,
+                      scoring::MatrixView<const typename Map::value_type> cotangent,
+                      scoring::MatrixView<typename Map::value_type> out, const Options& options = {});
+
 // The map, or one of its derivatives, on every row of a matrix.
 namespace detail {
 
 struct Weights {
   static constexpr std::string_view task = "weights of rows";
   template <class Map, class T>
-  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T>, Row<T> out) const {
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T>, Row<const T>, Row<T> out) const {
     weights(map, scores, out);
   }
   template <class Map, class Threads, class T>
@@ -76,7 +96,8 @@ struct Weights {
 struct Jvp {
   static constexpr std::string_view task = "derivatives of rows";
   template <class Map, class T>
-  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T> direction, Row<T> out) const {
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T> direction, Row<const T>,
+                               Row<T> out) const {
     jvp(map, scores, direction, out);
   }
   template <class Map, class Threads, class T>
@@ -89,7 +110,8 @@ struct Jvp {
 struct Vjp {
   static constexpr std::string_view task = "derivatives of rows";
   template <class Map, class T>
-  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T> cotangent, Row<T> out) const {
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T> cotangent, Row<const T>,
+                               Row<T> out) const {
     vjp(map, scores, cotangent, out);
   }
   template <class Map, class Threads, class T>
@@ -98,6 +120,23 @@ struct Vjp {
     return scoring::vjp_by_threads(map, threads, scores, cotangent, out);
   }
 };
+
+struct VjpFromWeights : Vjp {
+  using Vjp::operator();
+  template <class Map, class T>
+  INCONTEXT_HD void operator()(const Map& map, Row<const T> scores, Row<const T> cotangent, Row<const T> kept,
+                               Row<T> out) const {
+    if constexpr (requires { vjp_from_weights(map, scores, kept, cotangent, out); }) {
+      vjp_from_weights(map, scores, kept, cotangent, out);
+    } else {
+      vjp(map, scores, cotangent, out);
+    }
+  }
+};
+
+/// A GPU is not given the weights that are kept.
+template <class System, class Work>
+using WorkOn = std::conditional_t<System::lanes == 1 && std::is_same_v<Work, VjpFromWeights>, Vjp, Work>;
 
 /// Whether sixteen threads of a GPU work on a row together. Otherwise each thread has a row of its own, and neighboring
 /// threads read neighboring memory only if the matrix is stored column by column.
@@ -114,6 +153,7 @@ struct ApplyToRow {
   Map map;
   MatrixView<const T> scores;
   MatrixView<const T> other;  // direction or cotangent; the scores again where there is none
+  MatrixView<const T> kept;   // weights; the scores again where there are none
   MatrixView<T> out;
   VisibleKeys visible;
   // Long and short rows of a causal mask alternate, so that a CPU's threads get equal shares. On a GPU neighboring rows
@@ -124,7 +164,9 @@ struct ApplyToRow {
   INCONTEXT_HD void operator()(std::int64_t index) const {
     const std::int64_t i = row_of(index), seen = visible(i);
     const Row<T> row = out.row(i);
-    if (seen > 0) Work{}(map, scores.row(i).first(seen), other.row(i).first(seen), row.first(seen));
+    if (seen > 0) {
+      Work{}(map, scores.row(i).first(seen), other.row(i).first(seen), kept.row(i).first(seen), row.first(seen));
+    }
     for (std::int64_t j = seen; j < row.size; ++j) row[j] = T(0);
   }
 
@@ -171,17 +213,19 @@ void for_each_row(std::int64_t rows, const simulate::detail::Workers& workers, F
 
 template <class Work, class Map>
 void apply_to_rows(std::string_view where, const Map& map, MatrixView<const typename Map::value_type> scores,
-                   MatrixView<const typename Map::value_type> other, MatrixView<typename Map::value_type> out,
-                   const Options& options) {
+                   MatrixView<const typename Map::value_type> other, MatrixView<const typename Map::value_type> kept,
+                   MatrixView<typename Map::value_type> out, const Options& options) {
   using T = typename Map::value_type;
   require_at_least(where, "rows of scores", std::int64_t{scores.rows}, std::int64_t{1});
   require_at_least(where, "columns of scores", std::int64_t{scores.columns}, std::int64_t{1});
   require_shape(where, "scores", scores, scores.rows, scores.columns);
   require_shape(where, "direction", other, scores.rows, scores.columns);
+  require_shape(where, "weights", kept, scores.rows, scores.columns);
   require_shape(where, "out", out, scores.rows, scores.columns);
   require_separate_elements(where, out);
   require_same_or_apart<T>(where, "scores", scores, out);
   require_same_or_apart<T>(where, "direction", other, out);
+  require_same_or_apart<T>(where, "weights", kept, out);
   validate(where, options, scores.rows, scores.columns);
   const std::vector<std::int64_t> masked_counts = counts_of_masked(options, scores);
   Options shown = options;
@@ -197,8 +241,13 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
     const Counts<System> counts(shown, scores.rows, scores.columns);
     const bool is_causal = shown.visible_counts.empty() && shown.visibility == scoring::Visibility::causal;
     const bool folded = is_causal && System::lanes > 1;
-    const ApplyToRow<Map, Work> apply{
-        map, read.grid(), has_other ? read_other.grid() : read.grid(), written.grid(), counts.keys(), folded};
+    const ApplyToRow<Map, WorkOn<System, Work>> apply{map,
+                                                      read.grid(),
+                                                      has_other ? read_other.grid() : read.grid(),
+                                                      System::lanes > 1 ? kept : read.grid(),
+                                                      written.grid(),
+                                                      counts.keys(),
+                                                      folded};
     for_each_row<System, shares_rows<System, Map>>(scores.rows, simulate::detail::workers_of(options), apply);
     written.collect();
   });
@@ -210,21 +259,34 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
 template <scoring::Scoring Map>
 void weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
              scoring::MatrixView<typename Map::value_type> out, const Options& options) {
-  detail::apply_to_rows<detail::Weights>("apply::weights", map, scores, scores, out, options);
+  detail::apply_to_rows<detail::Weights>("apply::weights", map, scores, scores, scores, out, options);
 }
 
 template <scoring::Scoring Map>
 void jvp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
          scoring::MatrixView<const typename Map::value_type> direction,
          scoring::MatrixView<typename Map::value_type> out, const Options& options) {
-  detail::apply_to_rows<detail::Jvp>("apply::jvp", map, scores, direction, out, options);
+  detail::apply_to_rows<detail::Jvp>("apply::jvp", map, scores, direction, scores, out, options);
 }
 
 template <scoring::Scoring Map>
 void vjp(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
          scoring::MatrixView<const typename Map::value_type> cotangent,
          scoring::MatrixView<typename Map::value_type> out, const Options& options) {
-  detail::apply_to_rows<detail::Vjp>("apply::vjp", map, scores, cotangent, out, options);
+  detail::apply_to_rows<detail::Vjp>("apply::vjp", map, scores, cotangent, scores, out, options);
+}
+
+template <scoring::Scoring Map>
+void vjp_from_weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
+                      scoring::MatrixView<const typename Map::value_type> kept,
+                      scoring::MatrixView<const typename Map::value_type> cotangent,
+                      scoring::MatrixView<typename Map::value_type> out, const Options& options) {
+  constexpr auto where = "apply::vjp_from_weights";
+  if (detail::overlaps<typename Map::value_type>(scores, out)) {
+    throw_invalid_argument(where, "out shares elements with the scores: offset of the data",
+                           static_cast<std::int64_t>(out.data - scores.data), "no common element");
+  }
+  detail::apply_to_rows<detail::VjpFromWeights>(where, map, scores, cotangent, kept, out, options);
 }
 
 }  // namespace incontext::apply
