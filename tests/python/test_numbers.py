@@ -21,6 +21,12 @@ LAYERS = "baselines.optimal_layers(8, 5, 0.25, 0.2, {})"
 MODEL = ("(lambda task, shifted: regression.generalization_error(regression.{}(task, 40), shifted, 40))"
          "(*[regression.LinearTask.isotropic(20, input_variance=a, task_variance=0.05, noise_variance=0.1) for a in (1.0, 2.0)])")
 
+FROM = "calibration.held_value('entropy', calibration.HeadScores(1.5), 512, 1.0)"
+HELD = "calibration.holding_temperature('entropy', calibration.HeadScores(1.5), 512 * {}, " + FROM + ").inverse_temperature"
+ENDS = "calibration.held_value('entropy', calibration.HeadScores(1.5), 512 * 128, {})"
+LINE = "calibration.nearest_ssmax([512 * f for f in (1, 2, 4, 8, 128)], [" + ", ".join(map(HELD.format, (1, 2, 4, 8, 128))) + "])"
+RULE = "log(512 * {}) / log(512)"
+
 # page, its words with {} in the place of each number, and what the numbers are
 ROWS = [
     ("docs/papers/scalable_softmax.md", "$s = 0.43$, $1/s = {}$", "1 / 0.43"),
@@ -28,6 +34,13 @@ ROWS = [
      "50 * 51 + 50 * 0.01", "50 * 0.01", "51 / 0.01 + 1"),
     ("docs/papers/scalable_softmax.md", "Among scores N(0, 1) it must be {}, {} and {} ($n = 100$", *(GAP.format(n) for n in (100, 10000, 100000))),
     ("docs/papers/scalable_softmax.md", "keeps {} at $n = 100$, {} at $10^4$ and {} at", *(NEEDLE.format(n) for n in (100, 10**4, 10**6))),
+    ("docs/papers/scalable_softmax.md", "N(0, 1.5²) has the entropy {} nats", FROM),
+    ("docs/papers/scalable_softmax.md", "8 and 128 times the length are {}, {} and {}.", *map(HELD.format, (2, 8, 128))),
+    ("docs/papers/scalable_softmax.md", "without a bias, has {}, {} and {}, and the entropy rises to {} at", *map(RULE.format, (2, 8, 128)),
+     ENDS.format(RULE.format(128))),
+    ("docs/papers/scalable_softmax.md", "with the best bias, -{}, has the entropy {}, and YaRN's rule {}.", "-" + LINE + ".bias",
+     ENDS.format("(lambda line: line.scale * log(512 * 128) + line.bias)(" + LINE + ")"),
+     ENDS.format("calibration.yarn_inverse_temperature(128)")),
     ("docs/papers/signed_averaging.md", "weight is {} in a row of 2, {} in one of 7 (Fig. 2's prompt), {} in one of 40, and {} in one of 200",
      *(f"1 / (1 + ({n} - 1) * exp(-4.0))" for n in (2, 7, 40, 200))),
     ("docs/model.md", "is {} times as large at temperature 1 as at its best temperature, that of the trained layer {} times",
