@@ -107,7 +107,7 @@ std::string meaning_of(Outcome outcome) {
       {Outcome::not_reproduced,
        "The paper trained or measured a larger model, or for longer. In ours a row is rejected, and no regime "
        "separates it from rows that hold. That says nothing about the paper's model."},
-      {Outcome::by_definition, "All rows are true by definition, and are."},
+      {Outcome::by_definition, "Every row follows from a definition, and none is rejected."},
       {Outcome::shown_by_print,
        "A test of numbers that the paper prints, and nothing of ours, shows it at the level of 5%."},
       {Outcome::undecided_by_print,
