@@ -30,12 +30,14 @@ std::string kind_text(RowKind kind) {
                                     : "exact";
 }
 
-/// Why claims have a verdict that needs a reason; claims with one reason share a note.
-std::vector<std::string> reasons(const Ledger& ledger) {
+/// Why claims have a verdict that needs a reason; claims with one reason share a note. Where a line per row says what
+/// the regimes are, the note of a regime is left out.
+std::vector<std::string> reasons(const Ledger& ledger, bool has_lines_of_rows) {
   std::vector<std::string> notes;
   for (const Outcome outcome : {Outcome::contradicted, Outcome::contradicted_in_ours, Outcome::in_a_regime,
                                 Outcome::not_reproduced, Outcome::undecided_by_print, Outcome::differs_in_print,
                                 Outcome::undecided, Outcome::not_tried, Outcome::out_of_reach}) {
+    if (has_lines_of_rows && outcome == Outcome::in_a_regime) continue;
     std::vector<std::pair<std::string, std::string>> claims_of_reasons;
     for (std::size_t i = 0; i < ledger.claims.size(); ++i) {
       const Decision& decision = ledger.decisions[i];
@@ -207,14 +209,14 @@ Table claims_table(const Ledger& ledger, const Registry& registry, const std::ve
       "are rejected. seen: the smallest relative deviation that the most accurate row would have shown in 99 of 100 "
       "runs. "
       "--page and JSON quote the claims and have every row; docs/claims.md has the rules.");
-  constexpr std::size_t few = 3;  // claims, of which every row has a line
-  if (ledger.claims.size() <= few) {
+  const bool has_lines_of_rows = ledger.claims.size() <= 3;
+  if (has_lines_of_rows) {
     for (std::string& note : what_rows_say(ledger)) table.notes.push_back(std::move(note));
   }
   for (std::string& note : legend(ledger, registry)) table.notes.push_back(std::move(note));
   table.notes.push_back(family_text(ledger));
   if (!mutants.empty()) table.notes.push_back(mutants_text(mutants));
-  for (std::string& note : reasons(ledger)) table.notes.push_back(std::move(note));
+  for (std::string& note : reasons(ledger, has_lines_of_rows)) table.notes.push_back(std::move(note));
   for (std::string& note : ledger.rejections()) table.notes.push_back(std::move(note));
   return table;
 }
