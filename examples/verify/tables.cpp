@@ -158,9 +158,9 @@ std::string family_text(const Ledger& ledger) {
   if (members + comparisons == 0) return "No row here is compared with a simulation.";
   return "The rows of a claim that are compared with a simulation, and its comparisons for orders and trends, are one "
          "family: where all of them are right, one is rejected once in " +
-         short_text(1 / claim_error, 6) + " runs (Holm). There are " + std::to_string(members) + " such rows and " +
-         std::to_string(comparisons) + " comparisons; " + std::to_string(ledger.of_no_claim.members) +
-         " other rows of the same figures, of no claim, are one family more.";
+         short_text(1 / claim_error, 6) + " runs (Holm). Here these are " + std::to_string(members) + " rows and " +
+         std::to_string(comparisons) + " comparisons. The same figures have " +
+         std::to_string(ledger.of_no_claim.members) + " rows that no claim names, which are a family of their own.";
 }
 
 std::string mutants_text(const std::vector<Mutant>& mutants) {
