@@ -27,8 +27,12 @@ ENDS = "calibration.held_value('entropy', calibration.HeadScores(1.5), 512 * 128
 LINE = "calibration.nearest_ssmax([512 * f for f in (1, 2, 4, 8, 128)], [" + ", ".join(map(HELD.format, (1, 2, 4, 8, 128))) + "])"
 RULE = "log(512 * {}) / log(512)"
 
+QUERY = ("regression.generalization_error(regression.Attention(eye(20), zeros(20), 1.0), regression.LinearTask.isotropic(20, "
+         "task_variance=0.05, noise_variance=0.1), 100, query='{}').minimum()")
+
 # page, its words with {} in the place of each number, and what the numbers are
 ROWS = [
+    ("docs/papers/temperature.md", "approximate softmax at its own has {} and {}.", *map(QUERY.format, ("included", "excluded"))),
     ("docs/papers/scalable_softmax.md", "$s = 0.43$, $1/s = {}$", "1 / 0.43"),
     ("docs/papers/temperature.md", "tends to {} for attention and {} for the ridge. The ratio, {},",
      "50 * 51 + 50 * 0.01", "50 * 0.01", "51 / 0.01 + 1"),

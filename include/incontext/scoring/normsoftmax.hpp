@@ -23,8 +23,8 @@ namespace incontext::scoring {
 /// Units     temperature in units of the scores (squared for the variance); weights dimensionless.
 /// Domain    temperature > 0; scores whose differences do not overflow.
 /// Limits    sigma >= tau: softmax(z / tau), also its derivatives. Equal scores, sigma at most eps |mean z|, are divided
-///           by tau: equal weights. The map jumps there and has no derivative; by convention it is that of softmax(z /
-///           tau), so that a projection that starts at 0, whose scores are all 0, is trained away from 0.
+///           by tau: equal weights. The map jumps there. Its derivative is by convention that of softmax(z / tau), so
+///           that training can move query and key matrices that start at 0, where all scores are 0.
 /// Errors    a row of NaN if no score is visible, one is NaN or +infinity, or temperature is outside the domain.
 /// Runs on   host and device
 template <Real T = double>
