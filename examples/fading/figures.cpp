@@ -1,5 +1,6 @@
 #include "examples/fading/figures.hpp"
 
+#include <incontext/calibration/phase.hpp>
 #include <incontext/core/contracts.hpp>
 #include <incontext/laws/critical_length.hpp>
 #include <incontext/laws/fading_grid.hpp>
@@ -234,11 +235,12 @@ std::vector<Table> fading_figure(FadingRun& run) {
               needle_rows(weight.value, others, score_stddev, rows[i].needle_weight));
     }
   }
-  table.notes = {"SSMax: beta = s log n, s = " + short_text(o.scale, 4) + ". Its competitors freeze from n = " +
-                     short_text(laws::ssmax_freezing_count(o.scale, o.variance), 4) + " on.",
-                 "No fixed beta keeps the needle beyond n = e^(m^2 / 2v) = " +
-                     short_text(laws::longest_retrievable_count(score > 0 ? score : 0.0, o.variance), 4) +
-                     ", to leading order; among normal competitors, neither does SSMax."};
+  table.notes = {
+      "SSMax: beta = s log n, s = " + short_text(o.scale, 4) + ". Its competitors freeze from n = " +
+          short_text(laws::ssmax_freezing_count(o.scale, o.variance), 4) + " on.",
+      "Beyond n = " + short_text(std::floor(calibration::distinguishing_length(score / std::sqrt(o.variance))), 6) +
+          " a competitor is higher than the needle in more than half of the rows. No beta finds the needle "
+          "there, that of SSMax included."};
   table.draw_notes = {common_draws_note};
   return {std::move(table), critical_lengths(run)};
 }

@@ -120,8 +120,9 @@ inline std::vector<Table> ssmax_fading_figure(const ScoresOptions& o, Claims& cl
       "SSMax is sharper than softmax from n = e^(1/s) = " + short_text(laws::ssmax_crossover_count(s), 6) + " on.",
       "Critical gap 1/s = " + short_text(critical, 6) + ": at a gap of " + short_text(gap, 6) +
           " SSMax's weight tends to " + short_text(laws::ssmax_two_level_limit(s, gap), 6) + ".",
-      "SSA, b = " + short_text(base, 6) + ", k = " + short_text(exponent, 6) + ": of a score " + short_text(high, 6) +
-          " above others at -2. It keeps half up to n = 1 + " + short_text(std::exp(contrast), 6) + "."};
+      "SSA, b = " + short_text(base, 6) + ", k = " + short_text(exponent, 6) + ": the weight of a score of " +
+          short_text(high, 6) + " among others of -2. It keeps half up to n = 1 + " +
+          short_text(std::exp(contrast), 6) + "."};
   return {std::move(table)};
 }
 

@@ -22,8 +22,8 @@ def predictors(dimension: int, context_length: Any, noise_variance: float, task_
     Beside the curves of baselines.curves there are those of a layer whose scores are s x_j . x_q:
 
         softmax: at its best temperature. softmax_scaled: with its best value, too. softmax_pair: two heads, with the
-        best scales and values. softmax_held, ssmax_held: the temperature, and the scale of SSMax, that are best at the
-        shortest context, at every length.
+        best scales and values. softmax_held: at every length the temperature that is best at the
+        shortest context. ssmax_held: the same for the scale of SSMax.
 
     Parameters
         dimension: of the inputs, which are N(0, I). context_length: a number of at least 2, or several.

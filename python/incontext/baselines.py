@@ -92,14 +92,18 @@ class Curves:
     def plot(self, names: Sequence[str] | None = None, axes: Any = None) -> Any:
         """Draws the curves against the context length, into Matplotlib's axes if they are given; returns the axes."""
         axes = axes_or_new(axes)
-        for name in self._curves if names is None else names:
-            style = {"bayes": "k-", "bayes_limit": "k:", "no_context": "k--"}.get(name, "-")
+        black = {"bayes": "k-", "bayes_limit": "k:", "no_context": "k--"}
+        names = [*self._curves] if names is None else names
+        colored = [name for name in names if name not in black]
+        for name in names:  # Matplotlib has ten colors
+            style = black.get(name) or ("-", "--", "-.", ":")[colored.index(name) // 10 % 4]
             curve = numpy.where(numpy.isfinite(self[name]), self[name], numpy.nan)
             axes.plot(self.context_length, curve, style, label=name.replace("_", " "))
         axes.set_xlabel("examples in the context")
         axes.set_ylabel("mean squared error")
         axes.set_ylim(0, 1.1 * max(self["no_context"].max(), 1e-300))
-        axes.legend()
+        many = len(names) > 8
+        axes.legend(fontsize="x-small" if many else None, ncols=2 if many else 1, framealpha=0.6)
         return axes
 
 

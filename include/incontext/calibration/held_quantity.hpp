@@ -89,7 +89,8 @@ inline constexpr int most_doublings = 40;
 /// Units     as HeldTemperature; target as value.
 /// Domain    row_length >= 2 and whole, scores in their domain; 0 < target < log n for the entropy, 1/n < target < 1
 ///           for the weights.
-/// Limits    the target at inverse temperature 1 and the same length: 1, where the needle's weight rises there.
+/// Limits    1 if the target is what inverse temperature 1 gives at this row_length (for the needle's weight, if it rises
+///           there).
 /// Errors    std::domain_error, also for a target that no inverse temperature attains; numerics::QuadratureError.
 /// Accuracy  1e-9 relative, where the quantity depends on it: tests/calibration/held_quantity.cpp,
 ///           held_quantity_50digits.cpp.
