@@ -159,7 +159,8 @@ def with_named_beginnings(body):
 
 
 def with_room(body):
-    """Tables whose cells say how narrow they may be: with a few words and numbers, and with a sentence."""
+    """Tables whose cells have a class where a least width is needed: `number` for a short text with a digit and a
+    space, `sentence` for more than 48 letters."""
     def cell(found):
         text = search.text_of(found[3])
         number = len(text) <= 14 and re.search(r"\d", text) and " " in text and 'class="' not in found[3]
@@ -214,7 +215,7 @@ class Renderer:
         def name(found):  # long names may go on in the next line after a slash or an underscore
             return found[1] + re.sub(r"(?<=\w)([/_])(?=\w)", r"\1<wbr>", found[2]) + found[3]
 
-        def code(found):  # and options not after their hyphens
+        def code(found):  # and options not between their first hyphens and what follows
             return re.sub(r"(?<![\w-])--?\w", r'<span class="option">\g<0></span>', name(found))
 
         def formula(tex, block):

@@ -12,7 +12,8 @@ const draw = (formula) => {
   katex.render(formula.textContent, formula, { displayMode: formula.classList.contains("block"), throwOnError: false });
   keepBeside(formula);
 };
-// A bracket before a formula and the marks after it belong to its first and last piece, or else a line could end between.
+// A line could end between a formula and the bracket before it or the marks after it: these go into its first and last
+// piece, and a copy that is not seen stays for programs that read aloud, which leave the pieces out.
 function keepBeside(formula) {
   const pieces = formula.querySelectorAll(".katex-html > .base");
   if (pieces.length === 0 || formula.classList.contains("block")) return;
@@ -23,6 +24,9 @@ function keepBeside(formula) {
     const beside = document.createElement("span");
     beside.className = "beside";
     beside.textContent = found[0];
+    const said = beside.cloneNode(true);
+    said.className = "said";
+    if (text.nextSibling === formula) formula.before(said); else formula.after(said);
     place(beside);
   };
   take(formula.previousSibling, /[(\[]+$/, (beside) => pieces[0].prepend(beside));

@@ -239,8 +239,9 @@ std::vector<Table> fading_figure(FadingRun& run) {
       "SSMax: beta = s log n, s = " + short_text(o.scale, 4) + ". Its competitors freeze from n = " +
           short_text(laws::ssmax_freezing_count(o.scale, o.variance), 4) + " on.",
       "Beyond n = " + short_text(std::floor(calibration::distinguishing_length(score / std::sqrt(o.variance))), 6) +
-          " a competitor is higher than the needle in more than half of the rows. No beta finds the needle "
-          "there, that of SSMax included."};
+          " some competitor is higher than the needle in more than half of the rows. There no beta, and so not "
+          "SSMax's, "
+          "gives the needle the largest weight in half of the rows."};
   table.draw_notes = {common_draws_note};
   return {std::move(table), critical_lengths(run)};
 }

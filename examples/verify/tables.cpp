@@ -111,8 +111,9 @@ std::vector<std::string> what_rows_say(const Ledger& ledger) {
       const RowGroup& group = ledger.claims[i].groups[j];
       const Finding& finding = ledger.decisions[i].findings[j];
       const std::string& numbers = finding.missing.empty() ? finding.text : finding.missing;
-      lines.push_back(std::string(word_of(group.role)) + (group.regime.empty() ? "" : " (" + group.regime + ")") +
-                      ": \"" + group.says + "\" " + state_text(group.role, finding.state) +
+      const std::string claim = ledger.claims.size() > 1 ? ledger.claims[i].id + ", " : "";
+      lines.push_back(claim + word_of(group.role) + (group.regime.empty() ? "" : " (" + group.regime + ")") + ": \"" +
+                      group.says + "\" " + state_text(group.role, finding.state) +
                       (numbers.empty() ? "." : "; " + numbers));
     }
   }

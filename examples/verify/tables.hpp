@@ -37,10 +37,10 @@ std::string resolution_text(double resolution);
 /// What became of a group, in a word or two.
 std::string state_text(Role role, State state);
 
-/// What the families consist of and how they are judged, in two sentences.
+/// What the families consist of and how they are judged.
 std::string family_text(const Ledger& ledger);
 
-/// How many rows, reversed alone, change a verdict.
+/// How many groups of rows change a verdict when they are reversed.
 std::string mutants_text(const std::vector<Mutant>& mutants);
 
 }  // namespace incontext::examples::verify

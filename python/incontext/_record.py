@@ -76,7 +76,7 @@ def plain(value: Any) -> Any:
 
 def cell(value: Any) -> str:
     """A value as a cell of an HTML table; an estimate as its mean and standard error."""
-    import html  # here, for it takes as long as a tenth of this package
+    import html  # here, because it would take a tenth of the time of importing this package
 
     if hasattr(value, "standard_error") and hasattr(value, "mean"):
         return f"{value.mean:.6g} ± {value.standard_error:.2g}"

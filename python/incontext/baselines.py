@@ -16,7 +16,7 @@ import numpy
 from numpy.typing import NDArray
 
 from ._core.baselines import *  # noqa: F403
-from ._plot import axes_or_new
+from ._plot import axes_or_new, pyplot
 from ._record import Record, cell, frame_of, table_text
 from ._records.baselines import *  # noqa: F403
 
@@ -95,8 +95,9 @@ class Curves:
         black = {"bayes": "k-", "bayes_limit": "k:", "no_context": "k--"}
         names = [*self._curves] if names is None else names
         colored = [name for name in names if name not in black]
-        for name in names:  # Matplotlib has ten colors
-            style = black.get(name) or ("-", "--", "-.", ":")[colored.index(name) // 10 % 4]
+        colors = len(pyplot().rcParams["axes.prop_cycle"])  # then they repeat, with other dashes
+        for name in names:
+            style = black.get(name) or ("-", "--", "-.", ":")[colored.index(name) // colors % 4]
             curve = numpy.where(numpy.isfinite(self[name]), self[name], numpy.nan)
             axes.plot(self.context_length, curve, style, label=name.replace("_", " "))
         axes.set_xlabel("examples in the context")

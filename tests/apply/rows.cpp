@@ -128,6 +128,14 @@ TEST_CASE("SSMax counts what each row of a causal matrix sees", "[apply]") {
   }
 }
 
+TEST_CASE("a vjp from kept weights is not written onto the scores", "[apply]") {
+  Matrix<double> scores(2, 20), kept(2, 20), cotangent(2, 20);
+  CHECK(names(message_of([&] {
+                apply::vjp_from_weights(Softmax<double>{}, scores.in(), kept.in(), cotangent.in(), scores.out());
+              }),
+              "apply::vjp_from_weights", "out shares elements with the scores"));
+}
+
 TEST_CASE("halves of one matrix may be input and output", "[apply]") {
   Matrix<double> both(5, 12);
   Random random(4);

@@ -36,6 +36,8 @@ def _():
     assert claims[0]["claim"] == "signed-averaging/saturation"
     assert claims[1]["verdict"] == "confirmed"
     assert found["verdict"]["agrees"] is True
+    said = [note for note in found["tables"][0]["notes"] if note.startswith("signed-averaging/saturation, paper (")]
+    assert len(said) == 3 and sum("against 0.9" in note for note in said) == 3, said
     assert len(found["tables"][3]["rows"]) == 4  # saturation has three runs
     in_ledger = [one["simulation"] for one in found["tables"][2]["rows"]]
     for table in report("tasks --seed 1")["tables"]:

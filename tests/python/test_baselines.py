@@ -138,6 +138,8 @@ def test_curves_are_a_mapping_a_table_and_a_plot():
     axes = curves.plot(["bayes", "layers_2"])
     assert [line.get_label() for line in axes.lines] == ["bayes", "layers 2"]
     numpy.testing.assert_array_equal(axes.lines[0].get_ydata(), curves["bayes"])
+    lines = ic.predictors(4, [8, 16], noise_variance=0.1).plot().lines
+    assert len(lines) > 13 and len({(line.get_color(), line.get_linestyle()) for line in lines}) == len(lines)
     pyplot.close("all")
 
 

@@ -63,6 +63,21 @@ TEST_CASE("what may not be in a row is found at every place of it, at any stride
   }
 }
 
+TEST_CASE("numbers of any size are searched in blocks", "[scoring]") {
+  struct Wide {
+    double value;
+    char more[300];
+  };
+  for (const std::size_t size : {1u, 2u, 5u}) {
+    std::vector<Wide> numbers(size, Wide{1, {}});
+    const auto is_one = [](const Wide& one) { return one.value == 1; };
+    const Row<Wide> row(numbers.data(), static_cast<std::ptrdiff_t>(size));
+    CHECK(scoring::detail::first_without(row, is_one) == static_cast<std::ptrdiff_t>(size));
+    numbers.back().value = 2;
+    CHECK(scoring::detail::first_without(row, is_one) == static_cast<std::ptrdiff_t>(size) - 1);
+  }
+}
+
 TEST_CASE("the checked functions name the parameter, its value and what it needs", "[scoring]") {
   const std::vector<double> z{0.5, -1, 2};
   std::vector<double> out(3);

@@ -68,8 +68,9 @@ void vjp(const Map& map, scoring::MatrixView<const typename Map::value_type> sco
 ///           element with them; it shares none with the scores.
 /// Units     those of the cotangent over those of the scores.
 /// Domain    as weights; `kept` has what weights gives for the scores with these options.
-/// Errors    as weights.
-/// Accuracy  the map's: tests/apply/rows.cpp finds the same bits as scoring::vjp_from_weights.
+/// Errors    as weights. On a CPU the scores may be left unread, so that a NaN among them may pass.
+/// Accuracy  the map's: on a CPU the bits of scoring::vjp_from_weights (tests/apply/rows.cpp), on a GPU those of vjp
+///           there (tests/apply/device.cu).
 /// Runs on   serial, OpenMP, TBB, CUDA
 template <scoring::Scoring Map>
 void vjp_from_weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
@@ -226,6 +227,10 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
   require_same_or_apart<T>(where, "scores", scores, out);
   require_same_or_apart<T>(where, "direction", other, out);
   require_same_or_apart<T>(where, "weights", kept, out);
+  if (std::is_same_v<Work, VjpFromWeights> && overlaps<T>(scores, out)) {
+    throw_invalid_argument(where, "out shares elements with the scores: offset of the data",
+                           static_cast<std::int64_t>(out.data - scores.data), "no common element");
+  }
   validate(where, options, scores.rows, scores.columns);
   const std::vector<std::int64_t> masked_counts = counts_of_masked(options, scores);
   Options shown = options;
@@ -281,12 +286,7 @@ void vjp_from_weights(const Map& map, scoring::MatrixView<const typename Map::va
                       scoring::MatrixView<const typename Map::value_type> kept,
                       scoring::MatrixView<const typename Map::value_type> cotangent,
                       scoring::MatrixView<typename Map::value_type> out, const Options& options) {
-  constexpr auto where = "apply::vjp_from_weights";
-  if (detail::overlaps<typename Map::value_type>(scores, out)) {
-    throw_invalid_argument(where, "out shares elements with the scores: offset of the data",
-                           static_cast<std::int64_t>(out.data - scores.data), "no common element");
-  }
-  detail::apply_to_rows<detail::VjpFromWeights>(where, map, scores, cotangent, kept, out, options);
+  detail::apply_to_rows<detail::VjpFromWeights>("apply::vjp_from_weights", map, scores, cotangent, kept, out, options);
 }
 
 }  // namespace incontext::apply

@@ -15,11 +15,11 @@ namespace incontext::scoring {
 
 namespace detail {
 
-/// The place of the first number of a row without a property, or the row's size. There is no branch for each number, so
-/// that compilers make vectors of it where all have the property.
+/// The place of the first number of a row without a property, or the row's size. Numbers side by side are read in
+/// blocks with one branch each, of which compilers make vectors.
 template <class T, class Property>
 std::ptrdiff_t first_without(Row<T> row, const Property& holds) {
-  constexpr std::ptrdiff_t block = 256 / sizeof(T);
+  constexpr std::ptrdiff_t block = sizeof(T) < 256 ? 256 / sizeof(T) : 1;
   std::ptrdiff_t first = 0;
   for (bool all_hold = row.stride == 1; all_hold && first + block <= row.size;) {
     const T* const numbers = row.data + first;
@@ -178,8 +178,8 @@ void vjp(const Map& map, Row<const typename Map::value_type> scores, Row<const t
 /// Transposed Jacobian times a cotangent, checked, from weights that a forward pass has kept. For a map
 /// without `vjp_from_weights` it is vjp.
 ///
-/// The scores are not validated, because the forward pass has done so, and maps such as Softmax need not read them
-/// again. A result that is NaN is refused.
+/// The scores are taken as valid: whoever has their weights has validated them, and Softmax need not read them again.
+/// A result that is NaN is refused.
 ///
 /// Source    the map.
 /// Shapes    (scores: n, kept: n, cotangent: n, out: n), out shares no element with the scores.
@@ -189,7 +189,7 @@ void vjp_from_weights(const Map& map, Row<const typename Map::value_type> scores
                       Row<const typename Map::value_type> kept, Row<const typename Map::value_type> cotangent,
                       Row<typename Map::value_type> out) {
   require_valid(map);
-  require_at_least("scoring::validate", "row of scores", scores.size, std::ptrdiff_t{1});
+  require_at_least("scoring::checked", "row of scores", scores.size, std::ptrdiff_t{1});
   detail::require_sizes(scores.size, cotangent.size, out.size);
   require_same_size("scoring::checked", "row of weights", kept.size, scores.size);
   scoring::detail::call_vjp_from_weights(map, scores, kept, cotangent, out);

@@ -41,12 +41,12 @@ inline std::vector<NumberedDevice> all_gpus() {
 ///
 /// `simulation` is called once for every device, on a thread of its own, with the options for that device; it may run
 /// any simulations that use a record, the same ones on every device. The result is that of the first device. Only that
-/// one reports progress, over all devices. A stop request ends all.
+/// one reports progress, over all devices. A stop request ends all. `record` keeps the chunks, and may be that of a
+/// checkpoint.
 ///
 /// Source    SharedRun.
-/// Errors    std::invalid_argument if there are no devices, or if options.record is given. The argument `record` takes its
-///           place: it keeps the chunks, and may be that of a checkpoint. Otherwise the exception of the first device
-///           that failed.
+/// Errors    std::invalid_argument if there are no devices, or if options.record is given. Otherwise the
+///           exception of the first device that failed.
 /// Random    the bits of a run on one device.
 /// Runs on   host (the trials: the devices)
 template <class Function>

@@ -49,9 +49,9 @@ struct ValueAndChange {
   }
 };
 
-/// f, f (u - c) and f |u - c|.
+/// f, f (u - c), and its absolute value f |u - c|.
 template <class Function, class T>
-struct ValueAndSpread {
+struct ValueAndDeviation {
   ValueAndRate<Function, T> both;
   INCONTEXT_HD Terms<3, T> operator()(const Pack<T>& z, const Pack<T>& u) const {
     const Terms<2, T> terms = both(z, u);
@@ -164,7 +164,7 @@ struct RatioRow {
     return true;
   }
 
-  /// The mean of the rates of the first block: where a row is like its beginning, a number near a . g.
+  /// The mean of the cotangent over the first block, weighted by f: near a . g if the row is like its beginning.
   INCONTEXT_HD T first_mean(Row<const T> cotangent) const {
     T values = T(0), rates = T(0);
     for (std::ptrdiff_t i = 0; i < row_block && i < scores.size; ++i) {
@@ -183,12 +183,13 @@ struct RatioRow {
     });
   }
 
-  /// f' (g - a . g) / N with N = sum f. The mean a . g is c plus a small sum, as in write_packed_vjp_from_weights, if the
-  /// mean of the first block is such a c and no weight is above 1/2.
+  /// f' (g - a . g) / N with N = sum f. With c from the first block, a . g = c + sum f (g - c) / N. As g - c is
+  /// rounded, c must be near the mean: |sum f (g - c)| at most a quarter of sum f |g - c|. And no weight may be above
+  /// 1/2.
   INCONTEXT_HD bool write_vjp(Row<const T> cotangent, Row<T> out) const {
     const T c = first_mean(cotangent);
     LaneSum<T> sums[3];
-    add_row(sums, scores, cotangent, masked, nowhere, ValueAndSpread<Function, T>{{c}});
+    add_row(sums, scores, cotangent, masked, nowhere, ValueAndDeviation<Function, T>{{c}});
     const T total = sums[0].value(), rates = sums[1].value();
     if (!divides(total)) return false;
     const T at_low = Function::value(extent.low), at_high = Function::value(extent.high);
@@ -200,8 +201,8 @@ struct RatioRow {
     return true;
   }
 
-  /// The same for every row. As in centered_row.hpp, the reading about the cotangent at the top gives the result there
-  /// without cancellation, and the second one corrects the mean for its rounding.
+  /// The same without these conditions, with one more reading. As in centered_row.hpp, the reading about the cotangent
+  /// at the top gives the result there without cancellation, and the second one corrects the mean for its rounding.
   INCONTEXT_HD bool write_vjp_about_top(const T& share, Row<const T> cotangent, Row<T> out) const {
     const std::ptrdiff_t top_place = top();
     const T top_score = scores[top_place], top_rate = cotangent[top_place];
