@@ -13,7 +13,7 @@ const draw = (formula) => {
   keepBeside(formula);
 };
 // A line could end between a formula and the bracket before it or the marks after it: these go into its first and last
-// piece, and a copy that is not seen stays for programs that read aloud, which leave the pieces out.
+// piece, and into the MathML that is not seen, which programs read aloud in the place of the pieces.
 function keepBeside(formula) {
   const pieces = formula.querySelectorAll(".katex-html > .base");
   if (pieces.length === 0 || formula.classList.contains("block")) return;
@@ -24,13 +24,16 @@ function keepBeside(formula) {
     const beside = document.createElement("span");
     beside.className = "beside";
     beside.textContent = found[0];
-    const said = beside.cloneNode(true);
-    said.className = "said";
-    if (text.nextSibling === formula) formula.before(said); else formula.after(said);
-    place(beside);
+    place(beside, formula.querySelector(".katex-mathml"));
   };
-  take(formula.previousSibling, /[(\[]+$/, (beside) => pieces[0].prepend(beside));
-  take(formula.nextSibling, /^[.,;:!?)\]]+/, (beside) => pieces[pieces.length - 1].append(beside));
+  take(formula.previousSibling, /[(\[]+$/, (beside, said) => {
+    pieces[0].prepend(beside);
+    said.prepend(beside.textContent);
+  });
+  take(formula.nextSibling, /^[.,;:!?)\]]+/, (beside, said) => {
+    pieces[pieces.length - 1].append(beside);
+    said.append(beside.textContent);
+  });
 }
 const formulas = [...document.querySelectorAll(".math")];
 const first = new Set(formulas.filter(near));
