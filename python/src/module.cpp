@@ -7,9 +7,13 @@
 
 #include "core.hpp"
 #include "incontext/maps/any_map.hpp"
+#include "incontext/numerics/detail/dense_functions.hpp"
 #include "rooms.hpp"
 
-extern "C" const char* incontext_edition();  // of a shared library, see CMakeLists.txt
+extern "C" {  // of a shared library, see CMakeLists.txt
+const char* incontext_edition();
+void incontext_dense_functions(incontext::numerics::detail::DenseFunctions*);
+}
 
 NB_MODULE(_core, m) {
   using namespace incontext::python;
@@ -33,6 +37,7 @@ NB_MODULE(_core, m) {
   m.def(
       "docstring", [](const std::string& name) { return std::string(docstring(name)); }, nb::arg("name"),
       "The documentation of a C++ name.");
+  incontext_dense_functions(&incontext::numerics::detail::dense_functions);
   m.def("edition", &incontext_edition, "The edition of the simulations that the dynamic loader has chosen.");
   bind_statistics(m);
   bind_scoring(m);

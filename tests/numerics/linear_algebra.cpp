@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "incontext/numerics/decompositions.hpp"
 #include "regression/regression_cases.hpp"
@@ -113,4 +115,51 @@ TEST_CASE("Cholesky and symmetric_spectrum decompose dense and diagonal matrices
   singular(3, 3) = 0;
   CHECK_FALSE(Cholesky<double>(singular).exists());
   CHECK(Cholesky<double>(singular).solve(right).array().isNaN().all());
+}
+TEST_CASE("large matrices of doubles are multiplied and decomposed by the functions that are set", "[numerics]") {
+  using detail::dense_functions;
+  static int products = 0, spectra = 0;
+  const auto any = [](int rows, int columns) {
+    Matrix<double> matrix(rows, columns);
+    for (int j = 0; j < columns; ++j) {
+      for (int i = 0; i < rows; ++i) matrix(i, j) = std::sin(1.0 + 3.0 * i + 5.0 * j * i + j);
+    }
+    return matrix;
+  };
+  const auto work = [&](int size) {
+    const Matrix<double> a = any(size, size + 1), square = any(size, size);
+    const Matrix<double> symmetric = square + square.transpose();
+    const auto spectrum = symmetric_spectrum<double>(symmetric);
+    return std::pair(product<double>(a, a.transpose()), product<double>(spectrum.vectors * spectrum.values.asDiagonal(),
+                                                                        Matrix<double>(spectrum.vectors.transpose())));
+  };
+  const auto below = work(63), at = work(64);
+  dense_functions.product = [](const double* left, const double* right, double* result, std::ptrdiff_t rows,
+                               std::ptrdiff_t inner, std::ptrdiff_t columns) {
+    ++products;
+    for (std::ptrdiff_t j = 0; j < columns; ++j) {
+      for (std::ptrdiff_t i = 0; i < rows; ++i) {
+        double sum = 0;
+        for (std::ptrdiff_t k = 0; k < inner; ++k) sum += left[i + k * rows] * right[k + j * inner];
+        result[i + j * rows] = sum;
+      }
+    }
+  };
+  dense_functions.spectrum = [](const double* matrix, double* values, double* vectors, std::ptrdiff_t size) {
+    ++spectra;
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
+        Eigen::MatrixXd(Eigen::Map<const Eigen::MatrixXd>(matrix, size, size)));
+    Eigen::Map<Eigen::VectorXd>(values, size) = solver.eigenvalues();
+    Eigen::Map<Eigen::MatrixXd>(vectors, size, size) = solver.eigenvectors();
+  };
+  const auto set_below = work(63);
+  CHECK((products == 0 && spectra == 0));
+  const auto set_at = work(64);
+  const auto diagonal = product<double>(Matrix<double>::Identity(64, 64), any(64, 64));
+  dense_functions = {};
+  CHECK((products == 2 && spectra == 1));
+  CHECK(set_below.first == below.first);
+  CHECK((set_at.first - at.first).cwiseAbs().maxCoeff() < 1e-13 * 64);
+  CHECK((set_at.second - at.second).cwiseAbs().maxCoeff() < 1e-12);
+  CHECK(diagonal == any(64, 64));
 }

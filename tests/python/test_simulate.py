@@ -123,13 +123,19 @@ for z in (numbers, numbers.astype("float32")):
         found = ic.apply.attention_gradient(map, *z[:4], "causal")
         arrays += [ic.apply.attend(map, *z[:3]), found.queries, found.keys, found.values]
 digests = [hashlib.sha256(numpy.ascontiguousarray(array).tobytes()).hexdigest() for array in arrays]
-print(json.dumps([s.instructions(), [[e.mean, e.standard_error] for run in runs for e in run.estimates], digests]))
+size = numpy.arange(80)
+dense = ic.regression.LinearTask(input_covariance=0.7 ** abs(size[:, None] - size), noise_variance=0.1,
+                                 task_covariance=0.4 ** abs(size[:, None] - size))
+layer = ic.regression.pretrained_attention(dense, 100)
+errors = [ic.regression.generalization_error(layer, dense, length)(1.5) for length in (100, 120, 140, 160)]
+errors += [ic.regression.softmax_error(layer, dense, 100, ic.scoring.Softmax(tau)).value for tau in (5.0, 6.0, 7.0)]
+print(json.dumps([s.instructions(), [[e.mean, e.standard_error] for run in runs for e in run.estimates], digests, errors]))
 """
 
 
 def edition_without(*hidden):
-    """The instructions of the edition that is chosen where some are hidden from the loader, what it simulates, and digests
-    of what it makes of arrays."""
+    """The instructions of the edition that is chosen where some are hidden from the loader, what it simulates, digests of
+    what it makes of arrays, and errors by closed forms."""
     environment = os.environ | {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=" + ",".join(f"-{name}" for name in hidden)}
     return json.loads(subprocess.check_output([sys.executable, "-c", EDITION], env=environment if hidden else None))
 
@@ -149,13 +155,15 @@ def test_the_loader_chooses_an_edition_and_all_have_the_same_bits():
     can_run = [names[name] for name in supported() if name in installed]
     best, *record = edition_without()
     assert best == ic.simulate.instructions() == (can_run or ["plain"])[-1]
-    estimates, digests = record
+    estimates, digests, errors = record
     assert len(estimates) > 20 and all(mean == mean for mean, _ in estimates)
     assert len(set(digests)) == 2 * (5 * 3 + 3 * 4)
     without_avx512, *same = edition_without("AVX512F")
-    assert without_avx512 == ("AVX2" if "AVX2" in can_run else "plain") and same == record
-    plain, *same = edition_without("AVX2", "AVX512F")
-    assert plain == "plain" and same == record
+    assert without_avx512 == ("AVX2" if "AVX2" in can_run else "plain") and same[:2] == record[:2]
+    plain, *same, others = edition_without("AVX2", "AVX512F")
+    assert plain == "plain" and same == record[:2]
+    # closed forms of large dense matrices have the edition's products and spectra
+    assert others == pytest.approx(errors, rel=1e-11) and (others == errors) == (best == "plain")
 
 
 def test_a_package_of_this_processor_has_one_edition():

@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
+#include <concepts>
 
 #include "incontext/core/compiled.hpp"
 #include "incontext/core/math.hpp"
@@ -67,6 +68,14 @@ struct SymmetricSpectrum {
 template <Real T>
 SymmetricSpectrum<T> symmetric_spectrum(const Matrix<T>& matrix) {
   if (is_diagonal(matrix)) return {matrix.diagonal(), Matrix<T>::Identity(matrix.rows(), matrix.cols())};
+  if constexpr (std::same_as<T, double>) {
+    const auto by = detail::dense_functions.spectrum;
+    if (by != nullptr && matrix.rows() >= detail::least_dense_size) {
+      SymmetricSpectrum<T> found{Vector<T>(matrix.rows()), Matrix<T>(matrix.rows(), matrix.rows())};
+      by(matrix.data(), found.values.data(), found.vectors.data(), matrix.rows());
+      return found;
+    }
+  }
   const Eigen::SelfAdjointEigenSolver<Matrix<T>> solver(matrix);
   return {solver.eigenvalues(), solver.eigenvectors()};
 }

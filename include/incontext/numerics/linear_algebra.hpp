@@ -1,9 +1,12 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
+#include <concepts>
 
 #include "incontext/core/compiled.hpp"
 #include "incontext/core/real.hpp"
+#include "incontext/numerics/detail/dense_functions.hpp"
 
 namespace incontext::numerics {
 
@@ -82,6 +85,13 @@ Matrix<T> product(const Matrix<T>& left, const Matrix<T>& right) {
   if (is_diagonal(left)) return left.diagonal().asDiagonal() * right;
   if (is_diagonal(right)) return left * right.diagonal().asDiagonal();
   Matrix<T> result(left.rows(), right.cols());
+  if constexpr (std::same_as<T, double>) {
+    const auto by = detail::dense_functions.product;
+    if (by != nullptr && (std::min)({left.rows(), left.cols(), right.cols()}) >= detail::least_dense_size) {
+      by(left.data(), right.data(), result.data(), left.rows(), left.cols(), right.cols());
+      return result;
+    }
+  }
   result.noalias() = left * right;
   return result;
 }

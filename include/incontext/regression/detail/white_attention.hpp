@@ -30,10 +30,12 @@ struct WhiteAttention {
 template <Real T>
 WhiteAttention<T> white_attention(const Attention<T>& attention, const LinearTask<T>& task) {
   const Matrix<T> root = numerics::Cholesky<T>(task.input_covariance()).lower();
+  const Vector<T> mean = root.transpose() * task.task_mean();
+  const Matrix<T> covariance = product<T>(product<T>(root.transpose(), task.task_covariance()), root);
   return {product<T>(product<T>(root.transpose(), attention.key_query), root),
-          product<T>(product<T>(root.transpose(), task.task_second_moment()), root),
-          product<T>(product<T>(root.transpose(), task.task_covariance()), root),
-          root.transpose() * task.task_mean(),
+          covariance + mean * mean.transpose(),
+          covariance,
+          mean,
           root.transpose() * attention.input_value,
           root.template triangularView<Eigen::Lower>().solve(task.input_mean()),
           attention.label_value,
