@@ -103,6 +103,28 @@ struct SumGridRows {
   }
 };
 
+/// Puts the moments of a wave's chunks in the order of the simulation. They come as those of a block's rows, chunk after
+/// chunk, then the next block's, a row's as its losses, accuracy and differences; the simulation has each chunk's losses
+/// of all rows first, then the accuracies, then the differences.
+struct OrderMoments {
+  const statistics::Moments* from;
+  statistics::Moments* to;
+  std::int64_t chunks;
+  int rows, block, gains, row_outputs;
+
+  INCONTEXT_HD void operator()(std::int64_t index) const {
+    const std::int64_t of_block = chunks * block * row_outputs, first = index / of_block * block;
+    const std::int64_t of_chunk = (first + block < rows ? block : rows - first) * row_outputs;
+    const std::int64_t chunk = index % of_block / of_chunk, place = index % of_block % of_chunk;
+    const std::int64_t row = first + place / row_outputs, output = place % row_outputs;
+    const std::int64_t losses = std::int64_t{rows} * gains;
+    const std::int64_t ordered = output < gains    ? row * gains + output
+                                 : output == gains ? losses + row
+                                                   : losses + rows + row * gains + output - gains - 1;
+    to[chunk * rows * row_outputs + ordered] = from[index];
+  }
+};
+
 template <class System, class T>
 class GridRunner {
  public:
@@ -146,7 +168,9 @@ class GridRunner {
     make_room(where, own_, {trials * block_, trial_.row_rows(), "trials of a row", "the classes"});
     make_room(where, values_, {trials * block_, row_outputs_, "trials of a row", points});
     make_room(where, reference_, {trials, trial_.reference < 0 ? 0 : 2, "trials", "nothing"});
-    make_room(where, moments_, {trials / chunk_trials * rows, row_outputs_, "rows of a chunk", points});
+    for (auto* moments : {&moments_, &ordered_}) {
+      make_room(where, *moments, {trials / chunk_trials * rows, row_outputs_, "rows of a chunk", points});
+    }
   }
 
   /// The moments of the wave's chunks, one after the other; none if a stop request cut the wave short.
@@ -175,7 +199,12 @@ class GridRunner {
                              SumGridRows<T, lanes>{run, block_, row_outputs_, trials, address(moments_)});
     }
     if (InterruptGuard::requested()) return {};
-    return in_order(chunks);
+    const int block = lanes == 1 ? block_ : trial_.row_count;
+    const std::int64_t count = chunks * trial_.outputs();
+    System::for_each_index(count, workers_,
+                           OrderMoments{address(moments_), address(ordered_), chunks, trial_.row_count, block,
+                                        trial_.gain_count, row_outputs_});
+    return copy_to_host(ordered_, 0, count);
   }
 
   /// Evaluates all rows of a block and all trials in one loop, so that a GPU has enough threads.
@@ -190,32 +219,6 @@ class GridRunner {
     }
   }
 
-  /// The moments on the device are those of a block's rows chunk after chunk, then the next block's; on a CPU all rows
-  /// are a block. A row's are its losses, accuracy and differences; the simulation has all losses first.
-  [[nodiscard]] std::vector<statistics::Moments> in_order(std::int64_t chunks) const {
-    const std::vector<statistics::Moments> host = copy_to_host(moments_, 0, chunks * trial_.row_count * row_outputs_);
-    std::vector<statistics::Moments> result(host.size());
-    const int block = lanes == 1 ? block_ : trial_.row_count;
-    auto next = host.begin();
-    for (int first = 0; first < trial_.row_count; first += block) {
-      for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-        const auto here = static_cast<std::size_t>(chunk * trial_.outputs());
-        for (int row = first; row < (std::min)(first + block, trial_.row_count); ++row) {
-          for (int i = 0; i < row_outputs_; ++i) result[here + output_of(row, i)] = *next++;
-        }
-      }
-    }
-    return result;
-  }
-
-  [[nodiscard]] std::size_t output_of(int row, int output) const {
-    const int gains = trial_.gain_count;
-    const int at = output < gains    ? row * gains + output
-                   : output == gains ? trial_.losses() + row
-                                     : trial_.losses() + trial_.row_count + row * gains + output - gains - 1;
-    return static_cast<std::size_t>(at);
-  }
-
   ClassificationGridTrial<T> trial_;
   Options options_;
   Workers workers_;
@@ -223,7 +226,7 @@ class GridRunner {
   int block_;  ///< rows evaluated at a time
   Waves<System> waves_;
   typename System::template Memory<T> contexts_, own_, values_, reference_;
-  typename System::template Memory<statistics::Moments> moments_;
+  typename System::template Memory<statistics::Moments> moments_, ordered_;
 };
 
 }  // namespace incontext::simulate::detail
