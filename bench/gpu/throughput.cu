@@ -6,7 +6,10 @@
 #include <incontext/apply/attention.hpp>
 #include <incontext/apply/attention_gradient.hpp>
 #include <incontext/apply/rows.hpp>
+#include <incontext/scoring/normsoftmax.hpp>
 #include <incontext/scoring/softmax.hpp>
+#include <incontext/scoring/ssa.hpp>
+#include <incontext/scoring/ssmax.hpp>
 #include <incontext/simulate/classification/classification_grid.hpp>
 #include <incontext/simulate/regression/reduced_softmax_error.hpp>
 #include <incontext/simulate/regression/regression_error.hpp>
@@ -139,8 +142,50 @@ struct Layer {
   }
 };
 
-/// Maps of matrices in the host's memory, with the copies to the GPU and back. Their answers on a smaller layer are
-/// those of one thread of the CPU: bit by bit for attention, to rounding for rows.
+/// A matrix in the GPU's memory.
+struct OnGpu {
+  simulate::detail::GpuMemory<float> numbers;
+  Eigen::Index rows, columns;
+
+  explicit OnGpu(const Matrix& host)
+      : numbers(host.data(), host.data() + host.size()), rows(host.rows()), columns(host.cols()) {}
+  operator scoring::MatrixView<const float>() const { return {numbers.data(), rows, columns}; }
+  operator scoring::MatrixView<float>() { return {numbers.data(), rows, columns}; }
+  [[nodiscard]] Matrix host() const {
+    const std::vector<float> all = simulate::detail::copy_to_host(numbers, 0, rows * columns);
+    return Eigen::Map<const Matrix>(all.data(), rows, columns);
+  }
+};
+
+/// The same of a layer in the GPU's memory, where nothing is copied and, but for the gradient, a call does not wait.
+struct LayerOnGpu {
+  OnGpu queries, keys, values, scores, weights, out, to_queries, to_keys, to_values;
+  apply::Options options{.undefined = apply::Undefined::leave, .device = simulate::Device::cuda};
+
+  explicit LayerOnGpu(const Layer& layer)
+      : queries(layer.queries),
+        keys(layer.keys),
+        values(layer.values),
+        scores(layer.scores),
+        weights(layer.weights),
+        out(layer.out),
+        to_queries(layer.to_queries),
+        to_keys(layer.to_keys),
+        to_values(layer.to_values) {}
+
+  template <class Map>
+  void weigh(const Map& map) {
+    apply::weights<Map>(map, scores, weights, options);
+  }
+  void attend() { apply::attend(Layer::map(), queries, keys, values, out, options); }
+  void differentiate() {
+    apply::attention_gradient(Layer::map(), queries, keys, values, values, {to_queries, to_keys, to_values}, options);
+  }
+  static void wait() { simulate::detail::require_done(cudaDeviceSynchronize(), "waiting"); }
+};
+
+/// Maps of matrices in the host's memory, with the copies to the GPU and back, and in the GPU's. Their answers on a
+/// smaller layer are those of one thread of the CPU: bit by bit for attention, to rounding for rows.
 void measure_maps() {
   const apply::Options gpu{.device = simulate::Device::cuda}, serial{.device = simulate::Device::serial};
   Layer there(200, 64), here = there;
@@ -153,6 +198,13 @@ void measure_maps() {
   require(there.out == here.out, "attention");
   require(there.to_queries == here.to_queries && there.to_keys == here.to_keys && there.to_values == here.to_values,
           "attention backward");
+  LayerOnGpu in_place(here);
+  in_place.weigh(Layer::map());
+  in_place.attend();
+  in_place.differentiate();
+  require(in_place.weights.host() == there.weights && in_place.out.host() == there.out &&
+              in_place.to_keys.host() == there.to_keys,
+          "matrices in the GPU's memory");
 
   const Eigen::Index length = share == 1 ? 4096 : 64;
   Layer layer(length, 64);
@@ -160,6 +212,20 @@ void measure_maps() {
   measure("softmax of rows", length, scores, "scores", [&] { layer.weigh(gpu); });
   measure("attention of 64 components", length, scores, "scores", [&] { layer.attend(gpu); });
   measure("attention backward", length, scores, "scores", [&] { layer.differentiate(gpu); });
+
+  LayerOnGpu on_gpu(layer);
+  const auto measure_there = [&](const char* name, const auto& call) {
+    measure(std::string(name) + " without copies", length, scores, "scores", [&] {
+      call();
+      LayerOnGpu::wait();
+    });
+  };
+  measure_there("softmax of rows", [&] { on_gpu.weigh(Layer::map()); });
+  measure_there("SSMax of rows", [&] { on_gpu.weigh(scoring::SSMax<float>{0.4f, 0.1f}); });
+  measure_there("SSA of rows", [&] { on_gpu.weigh(scoring::SSA<float>{1, 2, 0.5f}); });
+  measure_there("NormSoftmax of rows", [&] { on_gpu.weigh(scoring::NormSoftmax<float>{0.8f}); });
+  measure_there("attention of 64 components", [&] { on_gpu.attend(); });
+  measure_there("attention backward", [&] { on_gpu.differentiate(); });
 }
 
 }  // namespace

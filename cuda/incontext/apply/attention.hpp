@@ -33,7 +33,7 @@ namespace incontext::apply {
 ///           tests/apply/attention.cpp (d <= 17, n <= 400, for softmax 20000). A score has an error of up
 ///           to d eps sum_c |q_c k_c|, which changes its weight. Queries get the same bits on every CPU system and for
 ///           any number of threads.
-/// Runs on   serial, OpenMP, TBB, CUDA (one block per 32 queries, from and to host memory)
+/// Runs on   serial, OpenMP, TBB, CUDA (one block per 32 queries)
 template <scoring::Scoring Map>
 void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,
             scoring::MatrixView<const typename Map::value_type> keys,
@@ -55,20 +55,24 @@ void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> 
   Options shown = options;
   shown.visible_counts = from_one;
   scoring::require_valid(map);
-  simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
+  const detail::Site site = detail::site_of(where, options);
+  simulate::detail::with_system(site.workers.device, [&](auto system) {
     using System = decltype(system);
-    const detail::Input<System, T> q(queries), k(keys), v(values);
-    const detail::Output<System, T> written(out);
+    const typename System::OwnStream stream(options.stream);
+    const detail::Input<System, T> q(site, "queries", queries), k(site, "keys", keys), v(site, "values", values);
+    const detail::Output<System, T> written(site, "out", out);
     const detail::Counts<System> counts(shown, queries.rows, keys.rows);
+    const detail::MaskedQueries<System> masked(options, site, queries.rows, keys.rows);
     detail::attend_on<System>(map, detail::Problem<T>{q.grid(), k.grid(), v.grid(), written.grid(), counts.keys()},
-                              simulate::detail::workers_of(options));
+                              site.workers);
+    masked.zero(written.grid());
     written.collect();
+    if (options.undefined == Undefined::refuse) {
+      detail::require_defined<System, T>(
+          site, written.grid(), out.columns,
+          "a value is not finite, or the map is undefined on this query's scores: query");
+    }
   });
-  detail::zero_masked_rows(options, out);
-  if (options.undefined == Undefined::refuse) {
-    detail::require_defined<T>(where, out, out.columns,
-                               "a value is not finite, or the map is undefined on this query's scores: query");
-  }
 }
 
 }  // namespace incontext::apply

@@ -189,7 +189,7 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
 ///           may be left NaN, for the first query whose gradient is NaN; the gradients are written all the same.
 /// Accuracy  sums in blocks of 64 keys or queries: 256 eps times the same sums of |a| (|g . v| + |a . g v|) with
 ///           absolute values, on the layers of tests/apply/attention_gradient.cpp.
-/// Runs on   serial, OpenMP, TBB, CUDA (one block per 32 queries or keys, from and to host memory)
+/// Runs on   serial, OpenMP, TBB, CUDA (one block per 32 queries or keys)
 template <FusedGradient Map>
 auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,
                         scoring::MatrixView<const typename Map::value_type> keys,
@@ -219,34 +219,45 @@ auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::
   const std::vector<std::int64_t> from_one = detail::counts_from_one(options);
   Options shown = options;
   shown.visible_counts = from_one;
-  // A query that sees no key gets one. Nothing depends on it, because both it and its cotangent are 0.
-  std::vector<T> query_memory, cotangent_memory;
-  const scoring::MatrixView<const T> shown_queries = detail::with_zero_rows(options, queries, query_memory);
-  const scoring::MatrixView<const T> shown_cotangent = detail::with_zero_rows(options, cotangent, cotangent_memory);
   scoring::require_valid(map);
   const typename detail::ReaderOf<Map>::type reader{map};
   if (!reader.fits()) {
     throw_domain_error(where, "temperature / base is too small or too large", map.elementwise(1).slope(T(0)),
                        "a quotient well within the normal range");
   }
+  const detail::Site site = detail::site_of(where, options);
   std::vector<detail::ParameterSums> sums;
-  simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
+  simulate::detail::with_system(site.workers.device, [&](auto system) {
     using System = decltype(system);
-    const detail::Input<System, T> q(shown_queries), k(keys), v(values), g(shown_cotangent);
-    const detail::Output<System, T> to_q(out.queries), to_k(out.keys), to_v(out.values);
+    const typename System::OwnStream stream(options.stream);
+    const detail::Input<System, T> q(site, "queries", queries), k(site, "keys", keys), v(site, "values", values),
+        g(site, "cotangent", cotangent);
+    const detail::Output<System, T> to_q(site, "gradient of the queries", out.queries),
+        to_k(site, "gradient of the keys", out.keys), to_v(site, "gradient of the values", out.values);
     const detail::Counts<System> counts(shown, queries.rows, keys.rows);
-    sums = detail::attention_gradient_on<System>(
-        map, {{q.grid(), k.grid(), v.grid(), {}, counts.keys()}, g.grid(), to_q.grid(), to_k.grid(), to_v.grid(), {}},
-        simulate::detail::workers_of(options));
+    // A query that sees no key gets one. Nothing depends on it, because both it and its cotangent are 0.
+    const detail::MaskedQueries<System> masked(options, site, queries.rows, keys.rows);
+    typename System::template Memory<T> query_memory, cotangent_memory;
+    const scoring::MatrixView<const T> shown_queries = masked.with_zeros(q.grid(), query_memory);
+    const scoring::MatrixView<const T> shown_cotangent = masked.with_zeros(g.grid(), cotangent_memory);
+    sums = detail::attention_gradient_on<System>(map,
+                                                 {{shown_queries, k.grid(), v.grid(), {}, counts.keys()},
+                                                  shown_cotangent,
+                                                  to_q.grid(),
+                                                  to_k.grid(),
+                                                  to_v.grid(),
+                                                  {}},
+                                                 site.workers);
+    masked.zero(to_q.grid());
     to_q.collect();
     to_k.collect();
     to_v.collect();
+    if (options.undefined == Undefined::refuse) {
+      detail::require_defined<System, T>(
+          site, to_q.grid(), to_q.grid().columns,
+          "a value is not finite, or the map is undefined on this query's scores: query");
+    }
   });
-  detail::zero_masked_rows(options, out.queries);
-  if (options.undefined == Undefined::refuse) {
-    detail::require_defined<T>(where, out.queries, out.queries.columns,
-                               "a value is not finite, or the map is undefined on this query's scores: query");
-  }
   const detail::VisibleKeys visible{shown.visibility, from_one.empty() ? nullptr : from_one.data(), queries.rows,
                                     keys.rows};
   return detail::tree_sum(

@@ -34,8 +34,7 @@ namespace incontext::apply {
 ///           throughout. If they may, one such row makes the sum NaN. A parameter the map does not have does not
 ///           compile.
 /// Accuracy  the map's: tests/apply/derivative.cpp.
-/// Runs on   serial, OpenMP, TBB, CUDA (from host memory; sixteen threads per row for Softmax, SSMax and SSA, one for
-///           others)
+/// Runs on   serial, OpenMP, TBB, CUDA (sixteen threads per row for Softmax, SSMax and SSA, one for others)
 template <scoring::Scoring Map, class Parameter>
 detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter parameter,
                                                      scoring::MatrixView<const typename Map::value_type> scores,
@@ -49,19 +48,18 @@ detail::RowTerm<typename Map::value_type> derivative(const Map& map, Parameter p
   detail::require_shape(where, "scores", scores, scores.rows, scores.columns);
   detail::require_shape(where, "cotangent", cotangent, scores.rows, scores.columns);
   validate(where, options, scores.rows, scores.columns);
-  const std::vector<std::int64_t> masked_counts = detail::counts_of_masked(options, scores);
-  Options shown = options;
-  if (!masked_counts.empty()) shown.visible_counts = masked_counts;
   scoring::require_valid(map);
+  const detail::Site site = detail::site_of(where, options);
   std::vector<Term> terms;
-  simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
+  simulate::detail::with_system(site.workers.device, [&](auto system) {
     using System = decltype(system);
-    const auto workers = simulate::detail::workers_of(options);
+    const typename System::OwnStream stream(options.stream);
+    const auto workers = site.workers;
     constexpr bool is_shared = detail::shares_derivatives<System, Map, Parameter>;
     constexpr bool is_transposed = System::lanes == 1 && !is_shared;
     constexpr detail::Order order = is_transposed ? detail::Order::by_columns : detail::Order::by_rows;
-    const detail::Input<System, T> z(scores, order), g(cotangent, order);
-    const detail::Counts<System> counts(shown, scores.rows, scores.columns);
+    const detail::Input<System, T> z(site, "scores", scores, order), g(site, "cotangent", cotangent, order);
+    const detail::Counts<System> counts(options, site, z.grid());
     const std::int64_t most = System::lanes > 1 ? scores.rows : System::working_numbers() / scores.columns;
     const std::int64_t slot_count =
         std::clamp<std::int64_t>(most, 1, (std::min<std::int64_t>)(scores.rows, System::workers(workers)));

@@ -21,7 +21,14 @@ enum class Undefined { refuse, leave };
 /// Every map is undefined on a masked row, which shows no key: by its count or, where scores are given, because they
 /// are all -infinity. With `zero_masked_rows` its weights, its output and all its derivatives are 0 instead.
 ///
-/// Shapes    visible_counts: empty, or one per row.
+/// On CUDA each matrix may be in the host's memory or in that of GPU `gpu`, where it is read and written in place; its
+/// numbers are moved only if out is an input, or if a map works by columns on a matrix stored by rows (all but Softmax,
+/// SSMax and SSA in rows.hpp and derivative.hpp). All work is put in `stream`. A call returns without waiting for it if
+/// its results are in the GPU's memory, Undefined::leave is set and visible_counts is empty; `derivative` and
+/// `attention_gradient` return numbers and wait. Matrices in a GPU's memory need the device cuda; others cannot see
+/// that, and end the program.
+///
+/// Shapes    visible_counts: empty, or one per row, in the host's memory.
 /// Domain    1 <= visible_counts[i] <= n, with zero_masked_rows from 0 on; 0 <= threads <= simulate::most_threads
 ///           (0: all; CUDA ignores it).
 struct Options {
@@ -31,7 +38,8 @@ struct Options {
   bool zero_masked_rows = false;
   simulate::Device device = simulate::Device::automatic;
   int threads = 0;
-  int gpu = 0;  ///< which of several GPUs; devices other than CUDA ignore it
+  int gpu = 0;             ///< which of several GPUs; devices other than CUDA ignore it
+  void* stream = nullptr;  ///< a cudaStream_t of that GPU, null for its default stream; other devices ignore it
 };
 
 /// Refuses options that do not fit a matrix of that shape.

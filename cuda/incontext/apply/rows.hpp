@@ -24,8 +24,7 @@ namespace incontext::apply {
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
 ///           may be left NaN, for the first row on which the map is undefined; out is written all the same.
 /// Accuracy  the map's: tests/apply/rows.cpp finds the same bits as scoring::weights.
-/// Runs on   serial, OpenMP, TBB, CUDA (from and to host memory; sixteen threads per row for Softmax, SSMax and SSA,
-///           one for others)
+/// Runs on   serial, OpenMP, TBB, CUDA (sixteen threads per row for Softmax, SSMax and SSA, one for others)
 template <scoring::Scoring Map>
 void weights(const Map& map, scoring::MatrixView<const typename Map::value_type> scores,
              scoring::MatrixView<typename Map::value_type> out, const Options& options = {});
@@ -232,19 +231,20 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
                            static_cast<std::int64_t>(out.data - scores.data), "no common element");
   }
   validate(where, options, scores.rows, scores.columns);
-  const std::vector<std::int64_t> masked_counts = counts_of_masked(options, scores);
-  Options shown = options;
-  if (!masked_counts.empty()) shown.visible_counts = masked_counts;
   scoring::require_valid(map);
-  simulate::detail::with_system(simulate::resolve(options.device, options.gpu), [&](auto system) {
+  const Site site = site_of(where, options);
+  simulate::detail::with_system(site.workers.device, [&](auto system) {
     using System = decltype(system);
+    const typename System::OwnStream stream(options.stream);
     const bool has_other = other.data != scores.data;
     constexpr Order order = order_for<System, Map>;
-    const Input<System, T> read(scores, order);
-    const Input<System, T> read_other(has_other ? other : MatrixView<const T>(), order);
-    const Output<System, T> written(out, order);
-    const Counts<System> counts(shown, scores.rows, scores.columns);
-    const bool is_causal = shown.visible_counts.empty() && shown.visibility == scoring::Visibility::causal;
+    constexpr bool is_shared = shares_rows<System, Map>;
+    const bool apart = is_shared && (overlaps<T>(scores, out) || overlaps<T>(other, out));
+    const Input<System, T> read(site, "scores", scores, order);
+    const Input<System, T> read_other(site, "direction", has_other ? other : MatrixView<const T>(), order);
+    const Output<System, T> written(site, "out", out, order, apart);
+    const Counts<System> counts(options, site, read.grid());
+    const bool is_causal = counts.keys().counts == nullptr && options.visibility == scoring::Visibility::causal;
     const bool folded = is_causal && System::lanes > 1;
     const ApplyToRow<Map, WorkOn<System, Work>> apply{map,
                                                       read.grid(),
@@ -253,10 +253,10 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
                                                       written.grid(),
                                                       counts.keys(),
                                                       folded};
-    for_each_row<System, shares_rows<System, Map>>(scores.rows, simulate::detail::workers_of(options), apply);
+    for_each_row<System, is_shared>(scores.rows, site.workers, apply);
     written.collect();
+    if (options.undefined == Undefined::refuse) require_defined<System, T>(site, written.grid());
   });
-  if (options.undefined == Undefined::refuse) require_defined<T>(where, out);
 }
 
 }  // namespace detail

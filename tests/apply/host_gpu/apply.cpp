@@ -1,9 +1,13 @@
 // The GPU's path of apply on the host in its place (tests/simulate/host_gpu): threads of a block and of half a warp are
 // coroutines, which run in either order between two meetings.
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -19,6 +23,7 @@
 #include "incontext/scoring/ssa.hpp"
 #include "incontext/scoring/ssmax.hpp"
 #include "support/catch.hpp"
+#include "support/refusal.hpp"
 
 namespace incontext::testing {
 
@@ -178,6 +183,154 @@ void check_gradient(const Map& map) {
   });
 }
 
+enum class Layout { by_rows, by_columns, with_gaps };
+
+/// A copy of a matrix in the GPU's memory. Numbers between its own are 77 and must stay so.
+template <class T>
+class OnGpu {
+ public:
+  OnGpu(const Matrix<T>& host, Layout layout) {
+    const std::ptrdiff_t rows = host.rows, columns = host.columns;
+    const Strides strides = layout == Layout::by_rows      ? Strides{columns + 2, 1}
+                            : layout == Layout::by_columns ? Strides{1, rows + 1}
+                                                           : Strides{2 * columns + 1, 2};
+    memory_.resize(static_cast<std::size_t>((rows + 1) * (2 * columns + 2)));
+    std::fill_n(memory_.data(), memory_.size(), T(77));
+    view_ = MatrixView<T>(memory_.data(), rows, columns, strides);
+    for (std::ptrdiff_t i = 0; i < rows; ++i) {
+      for (std::ptrdiff_t j = 0; j < columns; ++j) view_(i, j) = host(i, j);
+    }
+  }
+  [[nodiscard]] MatrixView<T> view() { return view_; }
+  /// The numbers, row by row, if all others are 77.
+  [[nodiscard]] std::vector<T> numbers() const {
+    std::vector<T> own;
+    for (std::ptrdiff_t i = 0; i < view_.rows; ++i) {
+      for (std::ptrdiff_t j = 0; j < view_.columns; ++j) own.push_back(view_(i, j));
+    }
+    const auto others = std::count(memory_.data(), memory_.data() + memory_.size(), T(77));
+    return others + view_.rows * view_.columns == static_cast<std::ptrdiff_t>(memory_.size()) ? own : std::vector<T>();
+  }
+
+ private:
+  simulate::detail::GpuMemory<T> memory_;
+  MatrixView<T> view_;
+};
+
+template <class T>
+std::vector<T> numbers_of(const Matrix<T>& matrix) {
+  std::vector<T> all;
+  for (std::ptrdiff_t i = 0; i < matrix.rows; ++i) {
+    const std::vector<T> row = matrix.row(i);
+    all.insert(all.end(), row.begin(), row.end());
+  }
+  return all;
+}
+
+/// The results of work(options, in, out), which returns numbers beside what it writes, are the same whether its matrices
+/// are in the host's memory or in the GPU's, and nothing of those in the GPU's is copied: at most `copied` bytes are.
+template <class T, class Work>
+void check_places(const std::vector<Matrix<T>>& in, const std::vector<Matrix<T>>& out, Options options,
+                  std::size_t copied, Work work) {
+  using simulate::detail::host_gpu_record;
+  const OwnGpu own;
+  int stream = 0;
+  options.device = Device::cuda;
+  std::vector<MatrixView<const T>> host_in;
+  std::vector<MatrixView<T>> host_out;
+  std::vector<Matrix<T>> expected = out;
+  for (const Matrix<T>& matrix : in) host_in.push_back(matrix.in());
+  for (Matrix<T>& matrix : expected) host_out.push_back(matrix.out());
+  const std::vector<double> returned = work(options, host_in, host_out);
+  options.stream = &stream;
+  for (const Layout layout : {Layout::by_rows, Layout::by_columns, Layout::with_gaps}) {
+    host_gpu.is_backward = layout != Layout::by_rows;
+    CAPTURE(static_cast<int>(layout), options.zero_masked_rows);
+    std::vector<OnGpu<T>> there, results;
+    std::vector<MatrixView<const T>> views;
+    std::vector<MatrixView<T>> written;
+    for (const Matrix<T>& matrix : in) there.emplace_back(matrix, layout);
+    for (OnGpu<T>& matrix : there) views.push_back(matrix.view());
+    for (const Matrix<T>& matrix : out) results.emplace_back(matrix, layout);
+    for (OnGpu<T>& matrix : results) written.push_back(matrix.view());
+    host_gpu_record = {};
+    CHECK(same_bits(work(options, views, written), returned));
+    CHECK(host_gpu_record.copied <= copied);
+    CHECK(host_gpu_record.streams == std::set<void*>{&stream});
+    for (std::size_t k = 0; k < out.size(); ++k) CHECK(same_bits(results[k].numbers(), numbers_of(expected[k])));
+
+    std::vector<Matrix<T>> at_home = out;
+    std::vector<MatrixView<T>> home;
+    for (Matrix<T>& matrix : at_home) home.push_back(matrix.out());
+    CHECK(same_bits(work(options, views, home), returned));
+    for (std::size_t k = 0; k < out.size(); ++k) CHECK(same_bits(at_home[k].numbers, expected[k].numbers));
+  }
+}
+
+/// Calls visit(options, bytes) with what the options let be copied of so many rows: counts to the GPU, marks of undefined
+/// rows from it.
+template <class Visit>
+void for_each_place(std::ptrdiff_t rows, std::ptrdiff_t columns, Visit visit) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t i = 0; i < rows; ++i) counts.push_back(i % 3 == 0 ? 0 : 1 + (i * 37) % columns);
+  const auto bytes = static_cast<std::size_t>(rows) * sizeof(std::int64_t);
+  const apply::Undefined left = apply::Undefined::leave;
+  visit(Options{.undefined = left}, std::size_t{0});
+  visit(Options{.visibility = Visibility::causal, .undefined = left, .zero_masked_rows = true}, std::size_t{0});
+  visit(Options{.visible_counts = counts, .undefined = left, .zero_masked_rows = true}, 2 * bytes);
+}
+
+template <class Map>
+void check_places_of_rows(const Map& map) {
+  using T = typename Map::value_type;
+  const std::ptrdiff_t rows = 33, columns = 40;
+  const std::vector<Matrix<T>> in{rows_of_all_kinds<T>(rows, columns), normals<T>(rows, columns, 6)};
+  const std::vector<Matrix<T>> out{Matrix<T>(rows, columns, 1)};
+  for_each_place(rows, columns, [&](const Options& options, std::size_t bytes) {
+    const std::vector<double> none;
+    check_places(in, out, options, bytes, [&](const Options& here, const auto& from, const auto& to) {
+      apply::weights(map, from[0], to[0], here);
+      return none;
+    });
+    check_places(in, out, options, bytes, [&](const Options& here, const auto& from, const auto& to) {
+      apply::jvp(map, from[0], from[1], to[0], here);
+      return none;
+    });
+    check_places(in, out, options, bytes, [&](const Options& here, const auto& from, const auto& to) {
+      apply::vjp(map, from[0], from[1], to[0], here);
+      return none;
+    });
+    check_places(in, out, options, bytes, [&](const Options& here, const auto& from, const auto& to) {
+      apply::vjp_from_weights(map, from[0], from[1], from[1], to[0], here);
+      return none;
+    });
+    const std::size_t terms = static_cast<std::size_t>(rows) * sizeof(double);
+    check_places(in, {}, options, bytes + terms, [&](const Options& here, const auto& from, const auto&) {
+      return std::vector{static_cast<double>(apply::derivative(map, parameter::Temperature{}, from[0], from[1], here))};
+    });
+  });
+}
+
+template <class Map>
+void check_places_of_attention(const Map& map) {
+  using T = typename Map::value_type;
+  const std::ptrdiff_t q = 33, n = 70, d = 5, dv = 35;
+  const std::vector<Matrix<T>> in{normals<T>(q, d, 1), normals<T>(n, d, 2), normals<T>(n, dv, 3), normals<T>(q, dv, 4)};
+  for_each_place(q, n, [&](const Options& options, std::size_t bytes) {
+    check_places(in, {Matrix<T>(q, dv, 1)}, options, bytes, [&](const Options& here, const auto& from, const auto& to) {
+      apply::attend(map, from[0], from[1], from[2], to[0], here);
+      return std::vector<double>();
+    });
+    const std::size_t sums = 2 * static_cast<std::size_t>(q) * sizeof(T);
+    check_places(in, {Matrix<T>(q, d, 2), Matrix<T>(n, d, 1), Matrix<T>(n, dv)}, options, bytes + sums,
+                 [&](const Options& here, const auto& from, const auto& to) {
+                   const auto by =
+                       apply::attention_gradient(map, from[0], from[1], from[2], from[3], {to[0], to[1], to[2]}, here);
+                   return std::vector{static_cast<double>(by.temperature)};
+                 });
+  });
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("sixteen threads give a row of softmax the bits that one gives, and every other map has its own", "",
@@ -213,6 +366,54 @@ TEMPLATE_TEST_CASE("the gradient of attention by blocks of threads has the bits 
   check_gradient(Softmax<T>{T(3)});
   check_gradient(SSMax<T>{T(0.4), T(0.1)});
   check_gradient(SSA<T>{T(1), T(2), T(0.5)});
+}
+
+TEST_CASE("matrices in the GPU's memory are used where they are, in the caller's stream") {
+  check_places_of_rows(Softmax<float>{0.7f});
+  check_places_of_rows(NormSoftmax<double>{0.8});
+  check_places_of_attention(Softmax<float>{3.0f});
+}
+
+TEST_CASE("weights and derivatives in the place of an input in the GPU's memory") {
+  const OwnGpu own;
+  const Matrix<double> scores = normals<double>(37, 70, 5), direction = normals<double>(37, 70, 6);
+  const auto check = [&](const auto& map) {
+    const Options gpu{.device = Device::cuda};
+    Matrix<double> weights(37, 70), derivative(37, 70);
+    apply::weights(map, scores.in(), weights.out(), gpu);
+    apply::vjp(map, scores.in(), direction.in(), derivative.out(), gpu);
+    for (const Layout layout : {Layout::by_rows, Layout::by_columns}) {
+      OnGpu<double> z(scores, layout), u(direction, layout);
+      apply::vjp(map, z.view(), u.view(), u.view(), gpu);
+      CHECK(same_bits(u.numbers(), numbers_of(derivative)));
+      apply::weights(map, z.view(), z.view(), gpu);
+      CHECK(same_bits(z.numbers(), numbers_of(weights)));
+    }
+  };
+  check(Softmax<double>{0.7});
+  check(NormSoftmax<double>{0.8});
+}
+
+TEST_CASE("an undefined row in the GPU's memory is named, and so is another GPU's memory") {
+  const OwnGpu own;
+  host_gpu.count = 2;
+  const Softmax<double> map{0.7};
+  Matrix<double> scores = normals<double>(9, 20, 5);
+  scores(6, 3) = std::numeric_limits<double>::quiet_NaN();
+  OnGpu<double> there(scores, Layout::by_rows), out(Matrix<double>(9, 20), Layout::by_rows);
+  const auto weigh = [&](int gpu) {
+    apply::weights(map, there.view(), out.view(), {.device = Device::cuda, .gpu = gpu});
+  };
+  CHECK(refuses([&] { weigh(0); }, {"apply::weights", "row", "6"}));
+  double sum = 0;
+  for (int j = 0; j < 20; ++j) sum += out.view()(0, j);
+  CHECK(std::abs(sum - 1) < 1e-14);
+  CHECK(refuses<std::invalid_argument>([&] { weigh(1); }, {"another GPU's memory has scores: GPU", "0", "1"}));
+  simulate::detail::use_gpu(0);
+  OnGpu<double> layer(scores, Layout::by_rows);
+  CHECK(refuses(
+      [&] { apply::attend(map, layer.view(), layer.view(), layer.view(), out.view(), {.device = Device::cuda}); },
+      {"apply::attend", "query", "0"}));
 }
 
 TEST_CASE("a thread that reads what its neighbor writes without waiting is found by the order of threads") {

@@ -136,6 +136,8 @@ thread_local int own_gpu = 0;
 struct Gpu {
   std::future<void> kernel = {};  // the last
   std::atomic<long> launches = 0;
+  cudaStream_t stream = nullptr;           // of the last kernel
+  std::atomic<bool> is_waited_for = true;  // whether the host knows that it has ended
 
   bool is_running() { return kernel.valid() && kernel.wait_for(std::chrono::seconds(0)) != std::future_status::ready; }
   void wait() {
@@ -146,6 +148,20 @@ struct Gpu {
 Gpu& gpu() {
   static auto* const all = new std::array<Gpu, emulator::most_gpus>;
   return (*all)[static_cast<std::size_t>(own_gpu)];
+}
+
+/// Refuses work in another stream than that of a kernel that may still run: nothing orders the two. (Streams are those
+/// of cudaStreamNonBlocking, which do not wait for the default stream.)
+void require_order(const char* what, cudaStream_t stream) {
+  if (!gpu().is_waited_for && gpu().stream != stream)
+    refuse("%s in another stream than that of a kernel that nobody has waited for", what);
+}
+cudaError_t waited_for(cudaStream_t stream) {
+  if (gpu().stream == stream) {
+    gpu().wait();
+    gpu().is_waited_for = true;
+  }
+  return cudaSuccess;
 }
 
 /// Whether PTX_FAIL lets this call fail.
@@ -219,8 +235,9 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* sha
 }
 
 cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments, std::size_t shared,
-                             cudaStream_t) {
+                             cudaStream_t stream) {
   if (must_fail()) return failed(cudaErrorLaunchFailure);
+  require_order("a kernel is launched", stream);
   const RegisteredKernel& registered = kernel_of(host);
   const Kernel& kernel = *registered.kernel;
   const u64 asked = registered.most_dynamic_shared[static_cast<std::size_t>(own_gpu)];
@@ -236,6 +253,8 @@ cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arg
   }
   gpu().wait();
   ++gpu().launches;
+  gpu().stream = stream;
+  gpu().is_waited_for = false;
   const auto run = [&kernel, grid, block, shared, values = std::move(values), number = own_gpu]() mutable {
     const u32 grid_size[] = {grid.x, grid.y, grid.z}, block_size[] = {block.x, block.y, block.z};
     std::vector<void*> addresses;
@@ -264,7 +283,18 @@ cudaError_t cudaFree(void* pointer) {
   return pointer == nullptr || emulator::release(address_of(pointer)) ? cudaSuccess : failed(cudaErrorInvalidValue);
 }
 cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t) { return cudaMalloc(pointer, bytes); }
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) { return cudaFree(pointer); }
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  require_order("memory is freed", stream);
+  return cudaFree(pointer);
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* found, const void* pointer) {
+  if (must_fail()) return failed(cudaErrorUnknown);
+  const int number = emulator::gpu_of_memory(address_of(pointer));
+  *found = {};
+  found->type = number < 0 ? cudaMemoryTypeUnregistered : cudaMemoryTypeDevice;
+  found->device = number < 0 ? 0 : number;
+  return cudaSuccess;
+}
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (must_fail()) return failed(cudaErrorUnknown);
@@ -281,7 +311,8 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   if (!to_gpu) std::memcpy(to, between.data(), bytes);
   return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  require_order("memory is copied", stream);
   return cudaMemcpy(to, from, bytes, kind);
 }
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
@@ -368,18 +399,21 @@ const char* cudaGetErrorName(cudaError_t error) {
 }
 const char* cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = nullptr;
+  *stream = reinterpret_cast<cudaStream_t>(new char);
   return cudaSuccess;
 }
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  waited_for(stream);
+  delete reinterpret_cast<char*>(stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return must_fail() ? failed(cudaErrorIllegalAddress) : waited_for(stream);
+}
 // While the kernel runs this is no call that may fail: how often the host asks is chance.
-cudaError_t cudaStreamQuery(cudaStream_t) {
-  if (gpu().is_running()) return failed(cudaErrorNotReady);
-  return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess;
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (gpu().is_running() && gpu().stream == stream) return failed(cudaErrorNotReady);
+  return must_fail() ? failed(cudaErrorIllegalAddress) : waited_for(stream);
 }
-cudaError_t cudaDeviceSynchronize() {
-  gpu().wait();
-  return must_fail() ? failed(cudaErrorIllegalAddress) : cudaSuccess;
-}
+cudaError_t cudaDeviceSynchronize() { return must_fail() ? failed(cudaErrorIllegalAddress) : waited_for(gpu().stream); }
 }

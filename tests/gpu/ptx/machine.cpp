@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cfenv>
+#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -81,6 +82,30 @@ struct Fiber {
 
 /// What runs. Epochs count barriers, blocks and launches, and never repeat: `launch_epoch` and `block_epoch` are the
 /// first of the present launch and block.
+/// What the launches of a kernel did: instructions, and bytes that threads read and wrote in allocated memory.
+struct Counts {
+  u64 launches = 0, instructions = 0, read = 0, written = 0;
+};
+
+/// Adds a launch to what the program prints at its end if the environment has PTX_COUNT.
+void add_counts(const char* kernel, const Counts& counts) {
+  static const bool is_asked_for = std::getenv("PTX_COUNT") != nullptr;
+  if (!is_asked_for) return;
+  static auto* const all = new std::map<std::string, Counts>;
+  if (all->empty()) {
+    std::atexit([] {
+      for (const auto& [name, sum] : *all)
+        std::fprintf(stderr, "emulator: %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", name.c_str(),
+                     sum.launches, sum.instructions, sum.read, sum.written);
+    });
+  }
+  Counts& sum = (*all)[kernel];
+  ++sum.launches;
+  sum.instructions += counts.instructions;
+  sum.read += counts.read;
+  sum.written += counts.written;
+}
+
 struct Run {
   const Kernel* kernel = nullptr;
   const Thread* thread = nullptr;
@@ -89,6 +114,7 @@ struct Run {
   void* scheduler = nullptr;
   int gpu = 0;
   u32 epoch = 1, launch_epoch = 1, block_epoch = 1;
+  Counts counts = {};
 };
 Run run;
 std::string order = "forward";
@@ -392,6 +418,10 @@ u64 allocated_bytes(int gpu) {
 
 bool is_gpu_memory(u64 address) { return address >= memory_begin && address < memory_end; }
 
+int gpu_of_memory(u64 address) {
+  return address < heap_begin || gpu_of(address) >= most_gpus ? -1 : static_cast<int>(gpu_of(address));
+}
+
 void copy_to(u64 address, const void* from, u64 bytes) {
   for (u64 i = 0; i < bytes; ++i)
     if (!is_gpu_memory(address + i) ||
@@ -424,6 +454,7 @@ void launch(const Kernel& kernel, const u32* grid, const u32* block, u64 dynamic
   variables().put_in_place(gpu);
   run.gpu = gpu;
   run.kernel = &kernel;
+  run.counts = {};
   run.launch_epoch = ++run.epoch;
   know(parameters_begin, variables_begin - parameters_begin, unknown_byte);
   for (u32 i = 0; i < kernel.parameter_count; ++i) {
@@ -464,17 +495,20 @@ void launch(const Kernel& kernel, const u32* grid, const u32* block, u64 dynamic
     if (kernel.meets) {
       for (u32 i = 0; i < threads; ++i) fibers[i].thread = thread_of(i);
       run_fibers(fibers, stacks);
+      for (const Fiber& fiber : fibers) run.counts.instructions += fiber.thread.instructions;
     } else {
       for (const u32 i : turns_of(threads)) {
         Thread thread = thread_of(i);
         run.thread = &thread;
         kernel.run(&thread);
+        run.counts.instructions += thread.instructions;
       }
     }
     run.thread = nullptr;
     know(shared_begin, shared_bytes, unknown_byte);
   }
   ++run.epoch;
+  add_counts(kernel.name, run.counts);
   run.kernel = nullptr;
 }
 
@@ -501,6 +535,7 @@ void refuse_access(const Thread*, u64 address, u32 bytes, int writes) {
 
 void record_access(Thread* thread, u64 address, u32 bytes, const void* value) {
   if (run.fiber && is_random() && random_below(64) == 0) leave_fiber();
+  if (address >= heap_begin) (value ? run.counts.written : run.counts.read) += bytes;
   if (address >= heap_begin && gpu_of(address) != run.gpu)
     emulator::refuse("GPU %d accesses memory of GPU %d", run.gpu, gpu_of(address));
   const u32 of_word = bytes >= 4 ? 15 : ((1u << bytes) - 1) << address % 4;

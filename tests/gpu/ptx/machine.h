@@ -27,6 +27,7 @@ typedef struct Thread {
   u64 parameters;
   u64 shared;
   u64 local; /* the first free byte of the thread's own memory */
+  u64 instructions; /* that it has run, where translate.py was told to --count */
 } Thread;
 
 /* A variable of a translated file: `address` is set when the file is registered. */

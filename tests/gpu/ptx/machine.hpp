@@ -28,6 +28,8 @@ u64 allocate(u64 bytes, int gpu = 0);
 bool release(u64 address);
 u64 allocated_bytes(int gpu = 0);
 bool is_gpu_memory(u64 address);
+/// Whose allocated memory, or the gap after it, an address is in; -1: no GPU's.
+int gpu_of_memory(u64 address);
 void copy_to(u64 address, const void* from, u64 bytes);
 /// Refuses bytes that nothing wrote.
 void copy_from(void* to, u64 address, u64 bytes);

@@ -21,6 +21,7 @@ from translate import Translator, mark_of, text_of
 
 ATTENTION = r"RunBlock\w*SoftmaxBatchINS4_12LinearReaderINS_7scoring7SoftmaxIf"
 HALF_WARPS = r"call_by_half_warps\w*SoftmaxIfEENS4_7Weights"
+COPY = r"call_by_blocks\w*CopyTileIf"
 
 
 class Programs:
@@ -138,6 +139,10 @@ def main():
     # the lanes of some shuffles all have the same value, so that only all of them together are sure to change something
     of_lane_7 = re.sub(r"(shfl\.sync\.idx\.b32 [^,]+, %\w+), (%\w+|\d+), (%\w+, %\w+;)", r"\1, 7, \3", body)
     expect(half_warps, "every shuffle takes another lane's value", of_lane_7)
+    tile = programs.kernel(COPY)
+    body = programs.kernels[tile].body
+    barriers = list(re.finditer(r"bar\.sync 0;", body))
+    expect(tile, "a copy of a matrix without its barrier", changed(body, barriers[0], ""))
     print(f"{programs.runs} programs were linked and run")
     sys.exit(failures > 0)
 

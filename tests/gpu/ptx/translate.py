@@ -99,8 +99,8 @@ class Function:
 
 
 class Translator:
-    def __init__(self, text, unit, refuses_contraction):
-        self.unit, self.refuses_contraction = unit, refuses_contraction
+    def __init__(self, text, unit, refuses_contraction, counts=False):
+        self.unit, self.refuses_contraction, self.counts = unit, refuses_contraction, counts
         self.variables = {}  # of the module: name -> (bytes, alignment, initial value)
         self.shared = {}  # name -> (bytes, alignment, is the launch's)
         self.functions = {}
@@ -422,6 +422,8 @@ class Translator:
         guard = re.match(r"@(!?)(%\w+)\s+", text)
         name, _, rest = text[guard.end() if guard else 0:].partition(" ")
         c = self.instruction(f, name, split_operands(rest))
+        if self.counts:
+            f.lines.append("++thread->instructions;")
         f.lines.append(f"if ({guard[1]}{self.value(f, guard[2], 'pred')}) {{ {c} }}" if guard else c)
 
     def declaration(self, f, text):
@@ -532,6 +534,7 @@ def definition(name, form):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--refuse-contraction", action="store_true")
+    parser.add_argument("--count", action="store_true")
     parser.add_argument("--instead", type=Path)
     parser.add_argument("file", type=Path)
     parser.add_argument("folder", type=Path)
@@ -540,7 +543,7 @@ def main():
         text = text_of(arguments.file)
         mark = mark_of(text)
         changed = arguments.instead.read_text() if arguments.instead else text
-        translator = Translator(changed, f"unit_{mark:016x}", arguments.refuse_contraction)
+        translator = Translator(changed, f"unit_{mark:016x}", arguments.refuse_contraction, arguments.count)
     except Unknown as error:
         sys.exit(f"translate.py: {error}")
     arguments.folder.mkdir(parents=True, exist_ok=True)

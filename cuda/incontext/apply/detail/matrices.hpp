@@ -111,21 +111,14 @@ void require_same_or_apart(std::string_view where, const char* name, MatrixView<
   }
 }
 
-/// Refuses the first row with NaN among its first `columns` entries; a map undefined on a row leaves NaN in all of it.
-template <class T>
-void require_defined(std::string_view where, MatrixView<const T> out, std::int64_t columns = 1,
-                     const char* problem = "the map is undefined on this row of scores: row") {
-  for (std::int64_t i = 0; i < out.rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) {
-      if (std::isnan(out(i, j)))
-        throw_domain_error(where, problem, i,
-                           "finite numbers, where the map is defined; zero_masked_rows for masked rows");
-    }
-  }
-}
-
-/// The order of a matrix in a GPU's memory.
+/// Which numbers of a matrix are neighbors in memory: those of a row or those of a column.
 enum class Order { by_rows, by_columns };
+
+template <class T>
+bool is_in_order(MatrixView<T> grid, Order order) {
+  return order == Order::by_rows ? grid.columns == 1 || grid.column_stride == 1
+                                 : grid.rows == 1 || grid.row_stride == 1;
+}
 
 template <class T>
 MatrixView<T> grid_at(T* data, std::int64_t rows, std::int64_t columns, Order order) {
@@ -148,17 +141,104 @@ void copy_matrix(MatrixView<const T> from, MatrixView<T> to) {
   }
 }
 
-/// A host matrix as a system reads it: itself on a CPU, a copy without gaps on a GPU.
+/// Where the work of a call is done.
+struct Site {
+  std::string_view where;
+  int gpu;
+  simulate::detail::Workers workers;
+};
+
+inline Site site_of(std::string_view where, const Options& options) {
+  return {where, options.gpu, simulate::detail::workers_of(options)};
+}
+
+/// Whether a matrix is in the memory of the GPU that works on it.
+template <class System, class T>
+bool is_on_gpu([[maybe_unused]] const Site& site, [[maybe_unused]] const char* name, MatrixView<T> grid) {
+  if constexpr (System::lanes == 1) {
+    const int gpu = grid.data == nullptr ? -1 : System::gpu_of_memory(grid.data);
+    if (gpu >= 0 && gpu != site.gpu) {
+      throw_invalid_argument(site.where, std::string("another GPU's memory has ") + name + ": GPU", gpu,
+                             std::to_string(site.gpu) + ", the GPU of the options, or the host's memory");
+    }
+    return gpu >= 0;
+  }
+  return false;
+}
+
+/// Copies a tile of a matrix by the threads of a block, by way of their shared memory, so that neighboring threads read
+/// and write neighboring memory also where one matrix is stored by rows and the other by columns.
+template <class T>
+struct CopyTile {
+  static constexpr std::string_view task = "a copy of a matrix";
+  static constexpr int side = 32, pitch = side + 1;
+  static constexpr std::size_t shared_bytes = sizeof(T) * side * pitch;
+  MatrixView<const T> from;
+  MatrixView<T> to;
+  bool reads_rows, writes_rows;  // whether neighboring threads read neighbors of a row, or of a column
+
+  [[nodiscard]] static INCONTEXT_HD std::int64_t tiles(std::int64_t length) { return (length + side - 1) / side; }
+
+  template <class Block>
+  INCONTEXT_HD void operator()(std::int64_t index, const Block& block) const {
+    const std::int64_t top = index / tiles(from.columns) * side, left = index % tiles(from.columns) * side;
+    T* const tile = reinterpret_cast<T*>(block.shared);
+    visit_tile(block, from, reads_rows, top, left, tile, [](const T& number, T& copy) { copy = number; });
+    block.sync();
+    visit_tile(block, to, writes_rows, top, left, tile, [](T& number, const T& copy) { number = copy; });
+  }
+
+ private:
+  /// Calls visit(number, its place in shared memory) for the numbers of a tile, of which neighboring threads have
+  /// neighbors of a row or of a column.
+  template <class Block, class Number, class Visit>
+  INCONTEXT_HD static void visit_tile(const Block& block, MatrixView<Number> grid, bool by_rows, std::int64_t top,
+                                      std::int64_t left, T* tile, const Visit& visit) {
+    constexpr int step = Block::threads / side;
+    const int fast = block.thread() % side, first = block.thread() / side;
+    const std::int64_t rows_left = grid.rows - top, columns_left = grid.columns - left;
+    const std::int64_t slow_left = by_rows ? rows_left : columns_left;
+    if (fast >= (by_rows ? columns_left : rows_left)) return;
+    const std::ptrdiff_t stride = by_rows ? grid.row_stride : grid.column_stride;
+    Number* at = grid.data + top * grid.row_stride + left * grid.column_stride + first * stride +
+                 fast * (by_rows ? grid.column_stride : grid.row_stride);
+    T* copy = tile + (by_rows ? first * pitch + fast : fast * pitch + first);
+    const int count = slow_left < side ? static_cast<int>(slow_left) : side;
+    for (int slow = first; slow < count; slow += step) {
+      visit(*at, *copy);
+      at += step * stride;
+      copy += by_rows ? step * pitch : step;
+    }
+  }
+};
+
+template <class System, class T>
+void copy_on_gpu(const Site& site, MatrixView<const T> from, MatrixView<T> to) {
+  using Copy = CopyTile<T>;
+  System::for_each_by_blocks(Copy::tiles(from.rows) * Copy::tiles(from.columns), Copy::shared_bytes, site.workers,
+                             Copy{from, to, is_in_order(from, Order::by_rows), is_in_order(to, Order::by_rows)});
+}
+
+/// A matrix as a system reads it. A CPU reads it where it is, and so does a GPU that has it in its memory in this order;
+/// otherwise the GPU has a copy without gaps.
 template <class System, class T>
 class Input {
  public:
-  explicit Input(MatrixView<const T> host, Order order = Order::by_rows) : grid_(host) {
+  Input(const Site& site, const char* name, MatrixView<const T> given, Order order = Order::by_rows) : grid_(given) {
     if constexpr (System::lanes == 1) {
-      std::vector<T> packed(static_cast<std::size_t>(host.rows * host.columns));
-      copy_matrix(host, grid_at(packed.data(), host.rows, host.columns, order));
-      memory_ = typename System::template Memory<T>(packed.begin(), packed.end());
+      const bool is_there = is_on_gpu<System>(site, name, given);
+      if (is_there && is_in_order(given, order)) return;
+      const auto size = static_cast<std::size_t>(given.rows * given.columns);
+      if (is_there) {
+        memory_.resize(size);
+        copy_on_gpu<System>(site, given, grid_at(address(memory_), given.rows, given.columns, order));
+      } else {
+        std::vector<T> packed(size);
+        copy_matrix(given, grid_at(packed.data(), given.rows, given.columns, order));
+        memory_ = typename System::template Memory<T>(packed.begin(), packed.end());
+      }
       const T* const there = address(memory_);
-      grid_ = grid_at(there, host.rows, host.columns, order);
+      grid_ = grid_at(there, given.rows, given.columns, order);
     }
   }
   [[nodiscard]] MatrixView<const T> grid() const { return grid_; }
@@ -168,77 +248,82 @@ class Input {
   MatrixView<const T> grid_;
 };
 
-/// A host matrix as a system writes it; `collect` copies the result to the host.
+/// A matrix as a system writes it: where it is, as Input, unless it must be apart from what is read. `collect` copies
+/// the result to where it is wanted.
 template <class System, class T>
 class Output {
  public:
-  explicit Output(MatrixView<T> host, Order order = Order::by_rows) : host_(host), grid_(host), order_(order) {
+  Output(const Site& site, const char* name, MatrixView<T> wanted, Order order = Order::by_rows, bool apart = false)
+      : site_(site), wanted_(wanted), grid_(wanted), order_(order) {
     if constexpr (System::lanes == 1) {
-      memory_.resize(static_cast<std::size_t>(host.rows * host.columns));
-      grid_ = grid_at(address(memory_), host.rows, host.columns, order);
+      is_there_ = is_on_gpu<System>(site, name, wanted);
+      if (is_there_ && is_in_order(wanted, order) && !apart) return;
+      memory_.resize(static_cast<std::size_t>(wanted.rows * wanted.columns));
+      grid_ = grid_at(address(memory_), wanted.rows, wanted.columns, order);
     }
   }
   [[nodiscard]] MatrixView<T> grid() const { return grid_; }
   void collect() const {
     if constexpr (System::lanes == 1) {
-      const std::vector<T> packed = simulate::detail::copy_to_host(memory_, 0, host_.rows * host_.columns);
-      copy_matrix(grid_at(packed.data(), host_.rows, host_.columns, order_), host_);
+      if (memory_.size() == 0) return;
+      if (is_there_) return copy_on_gpu<System>(site_, MatrixView<const T>(grid_), wanted_);
+      const std::vector<T> packed = simulate::detail::copy_to_host(memory_, 0, wanted_.rows * wanted_.columns);
+      copy_matrix(grid_at(packed.data(), wanted_.rows, wanted_.columns, order_), wanted_);
     }
   }
 
  private:
+  Site site_;
   typename System::template Memory<T> memory_;
-  MatrixView<T> host_;
+  MatrixView<T> wanted_;
   MatrixView<T> grid_;
   Order order_;
+  bool is_there_ = false;
 };
 
-/// How many keys each row of scores shows, 0 where they are all -infinity. Empty if no row is such, or it is refused.
 template <class T>
-std::vector<std::int64_t> counts_of_masked(const Options& options, MatrixView<const T> scores) {
-  if (!options.zero_masked_rows) return {};
-  const VisibleKeys visible{options.visibility,
-                            options.visible_counts.empty() ? nullptr : options.visible_counts.data(), scores.rows,
-                            scores.columns};
-  std::vector<std::int64_t> counts;
-  bool is_any_masked = false;
-  for (std::int64_t i = 0; i < scores.rows; ++i) {
+struct MarkUndefined {
+  static constexpr std::string_view task = "a search for NaN";
+  MatrixView<const T> rows;
+  std::int64_t columns;
+  std::uint8_t* marks;
+
+  INCONTEXT_HD void operator()(std::int64_t i) const {
+    bool is_defined = true;
+    for (std::int64_t j = 0; j < columns; ++j) is_defined = is_defined && rows(i, j) == rows(i, j);
+    marks[i] = is_defined ? 0 : 1;
+  }
+};
+
+/// Refuses the first row with NaN among its first `columns` entries; a map undefined on a row leaves NaN in all of it.
+template <class System, class T>
+void require_defined(const Site& site, MatrixView<const T> out, std::int64_t columns = 1,
+                     const char* problem = "the map is undefined on this row of scores: row") {
+  typename System::template Memory<std::uint8_t> memory;
+  memory.resize(static_cast<std::size_t>(out.rows));
+  System::for_each_index(out.rows, site.workers, MarkUndefined<T>{out, columns, address(memory)});
+  const std::vector<std::uint8_t> marks = simulate::detail::copy_to_host(memory, 0, out.rows);
+  const auto first = std::find(marks.begin(), marks.end(), std::uint8_t{1}) - marks.begin();
+  if (first == out.rows) return;
+  throw_domain_error(site.where, problem, std::int64_t{first},
+                     "finite numbers, where the map is defined; zero_masked_rows for masked rows");
+}
+
+/// counts[i]: how many keys row i of scores shows, 0 where they are all -infinity.
+template <class T>
+struct CountUnmasked {
+  static constexpr std::string_view task = "masked rows";
+  MatrixView<const T> scores;
+  VisibleKeys visible;
+  std::int64_t* counts;
+
+  INCONTEXT_HD void operator()(std::int64_t i) const {
     const Row<const T> row = scores.row(i).first(visible(i));
     std::int64_t masked = 0;
     while (masked < row.size && row[masked] <= -math::infinity<T>()) ++masked;
-    counts.push_back(masked == row.size ? 0 : row.size);
-    is_any_masked = is_any_masked || masked == row.size;
+    counts[i] = masked == row.size ? 0 : row.size;
   }
-  return is_any_masked ? counts : std::vector<std::int64_t>();
-}
-
-/// The visible counts with 1 in the place of 0: of queries whose outputs are then set to 0.
-inline std::vector<std::int64_t> counts_from_one(const Options& options) {
-  std::vector<std::int64_t> counts(options.visible_counts.begin(), options.visible_counts.end());
-  for (std::int64_t& count : counts) count = (std::max)(count, std::int64_t{1});
-  return counts;
-}
-
-/// Sets the rows of queries that see no key to 0.
-template <class T>
-void zero_masked_rows(const Options& options, MatrixView<T> rows) {
-  for (std::size_t i = 0; i < options.visible_counts.size(); ++i) {
-    if (options.visible_counts[i] != 0) continue;
-    for (std::int64_t j = 0; j < rows.columns; ++j) rows(static_cast<std::ptrdiff_t>(i), j) = T(0);
-  }
-}
-
-/// A matrix of queries with 0 in the rows of those that see no key: itself if all see one, else a copy in `memory`.
-template <class T>
-MatrixView<const T> with_zero_rows(const Options& options, MatrixView<const T> rows, std::vector<T>& memory) {
-  const auto& counts = options.visible_counts;
-  if (std::find(counts.begin(), counts.end(), 0) == counts.end()) return rows;
-  memory.resize(static_cast<std::size_t>(rows.rows * rows.columns));
-  const MatrixView<T> copy = grid_at(memory.data(), rows.rows, rows.columns, Order::by_rows);
-  copy_matrix(rows, copy);
-  zero_masked_rows(options, copy);
-  return copy;
-}
+};
 
 /// The visible counts of Options in memory that the system can read.
 template <class System>
@@ -251,11 +336,74 @@ class Counts {
         typename System::template Memory<std::int64_t>(options.visible_counts.begin(), options.visible_counts.end());
     keys_.counts = address(memory_);
   }
+  /// The same with 0 for rows of scores that are all -infinity, where Options ask for that.
+  template <class T>
+  Counts(const Options& options, const Site& site, MatrixView<const T> scores)
+      : Counts(options, scores.rows, scores.columns) {
+    if (!options.zero_masked_rows) return;
+    typename System::template Memory<std::int64_t> unmasked;
+    unmasked.resize(static_cast<std::size_t>(scores.rows));
+    System::for_each_index(scores.rows, site.workers, CountUnmasked<T>{scores, keys_, address(unmasked)});
+    memory_ = std::move(unmasked);
+    keys_.counts = address(memory_);
+  }
   [[nodiscard]] VisibleKeys keys() const { return keys_; }
 
  private:
   typename System::template Memory<std::int64_t> memory_;
   VisibleKeys keys_;
+};
+
+/// The visible counts with 1 in the place of 0: of queries whose outputs are then set to 0.
+inline std::vector<std::int64_t> counts_from_one(const Options& options) {
+  std::vector<std::int64_t> counts(options.visible_counts.begin(), options.visible_counts.end());
+  for (std::int64_t& count : counts) count = (std::max)(count, std::int64_t{1});
+  return counts;
+}
+
+template <class T>
+struct CopyUnmasked {
+  static constexpr std::string_view task = "masked queries";
+  MatrixView<const T> from;
+  MatrixView<T> to;
+  VisibleKeys visible;
+
+  INCONTEXT_HD void operator()(std::int64_t i) const {
+    const bool is_masked = visible(i) == 0;
+    for (std::int64_t j = 0; j < to.columns; ++j) to(i, j) = is_masked ? T(0) : from(i, j);
+  }
+};
+
+/// The queries that see no key by the counts of Options.
+template <class System>
+class MaskedQueries {
+ public:
+  MaskedQueries(const Options& options, const Site& site, std::int64_t queries, std::int64_t keys)
+      : site_(site), any_(has_zero(options)), counts_(any_ ? options : Options(), queries, keys) {}
+
+  /// Sets their rows to 0.
+  template <class T>
+  void zero(MatrixView<T> rows) const {
+    if (any_) System::for_each_index(rows.rows, site_.workers, CopyUnmasked<T>{rows, rows, counts_.keys()});
+  }
+  /// A matrix with 0 in their rows: itself if there are none, else a copy in `memory`.
+  template <class T>
+  MatrixView<const T> with_zeros(MatrixView<const T> rows, typename System::template Memory<T>& memory) const {
+    if (!any_) return rows;
+    memory.resize(static_cast<std::size_t>(rows.rows * rows.columns));
+    const MatrixView<T> copy = grid_at(address(memory), rows.rows, rows.columns, Order::by_rows);
+    System::for_each_index(rows.rows, site_.workers, CopyUnmasked<T>{rows, copy, counts_.keys()});
+    return copy;
+  }
+
+ private:
+  static bool has_zero(const Options& options) {
+    const auto& counts = options.visible_counts;
+    return std::find(counts.begin(), counts.end(), 0) != counts.end();
+  }
+  Site site_;
+  bool any_;
+  Counts<System> counts_;
 };
 
 }  // namespace incontext::apply::detail

@@ -100,14 +100,15 @@ inline void tell_gpu() {
   stop.is_told = requested;
 }
 
-/// Waits for a kernel, and passes a stop request on to it meanwhile. Its launch and its run are checked. After a
-/// millisecond it asks every 50 microseconds, and leaves the processor to other threads between.
+/// Waits for a kernel, unless the thread has an OwnStream, and passes a stop request on to it meanwhile. Its launch and,
+/// if it is waited for, its run are checked. After a millisecond it asks every 50 microseconds, and leaves the processor to other threads between.
 inline void require_finished(std::string_view task) {
   require_done(cudaGetLastError(), task);
+  if (!waits_for_kernels()) return;
   using Clock = std::chrono::steady_clock;
   const auto soon = Clock::now() + std::chrono::milliseconds(1);
-  cudaError_t status = cudaStreamQuery(nullptr);
-  for (; status == cudaErrorNotReady; status = cudaStreamQuery(nullptr)) {
+  cudaError_t status = cudaStreamQuery(gpu_stream());
+  for (; status == cudaErrorNotReady; status = cudaStreamQuery(gpu_stream())) {
     (void)cudaGetLastError();
     if (InterruptGuard::requested()) tell_gpu();
     if (Clock::now() < soon) {
@@ -126,7 +127,7 @@ template <class Function>
 void for_each_on_gpu(std::int64_t count, const Function& function) {
   if (count <= 0) return;
   tell_gpu();
-  call_for_each<<<gpu_blocks(count), gpu_block>>>(count, function);
+  call_for_each<<<gpu_blocks(count), gpu_block, 0, gpu_stream()>>>(count, function);
   require_finished(task_of<Function>());
 }
 
@@ -203,7 +204,7 @@ template <class Function>
 void for_each_by_half_warps_on_gpu(std::int64_t count, const Function& function) {
   if (count <= 0) return;
   tell_gpu();
-  call_by_half_warps<<<gpu_blocks(count * HalfWarp::lanes), gpu_block>>>(count, function);
+  call_by_half_warps<<<gpu_blocks(count * HalfWarp::lanes), gpu_block, 0, gpu_stream()>>>(count, function);
   require_finished(task_of<Function>());
 }
 
@@ -261,7 +262,7 @@ void for_each_by_blocks_on_gpu(std::int64_t count, std::size_t shared_bytes, con
   }
   const auto blocks = static_cast<unsigned>((std::min<std::int64_t>)(count, (std::numeric_limits<int>::max)()));
   tell_gpu();
-  call_by_blocks<<<blocks, gpu_block, shared_bytes>>>(count, function);
+  call_by_blocks<<<blocks, gpu_block, shared_bytes, gpu_stream()>>>(count, function);
   require_finished(task_of<Function>());
 }
 

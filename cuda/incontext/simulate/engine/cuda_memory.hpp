@@ -34,6 +34,54 @@ inline void require_done(cudaError_t status, std::string_view what) {
                            " failed on the GPU: " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")");
 }
 
+/// The stream of the calling thread's kernels, copies and memory. Null, the default stream, unless an OwnStream lives.
+inline cudaStream_t& gpu_stream() {
+  static thread_local cudaStream_t stream = nullptr;
+  return stream;
+}
+
+/// Whether the calling thread waits for every kernel that it launches. What an OwnStream's kernels have done is known
+/// after the next copy to the host.
+inline bool& waits_for_kernels() {
+  static thread_local bool waits = true;
+  return waits;
+}
+
+/// While it lives, the calling thread's work is in the caller's stream, and kernels are not waited for.
+class OwnStream {
+ public:
+  explicit OwnStream(void* stream) : stream_(gpu_stream()), waits_(waits_for_kernels()) {
+    gpu_stream() = static_cast<cudaStream_t>(stream);
+    waits_for_kernels() = false;
+  }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  ~OwnStream() {
+    gpu_stream() = stream_;
+    waits_for_kernels() = waits_;
+  }
+
+ private:
+  cudaStream_t stream_;
+  bool waits_;
+};
+
+/// The GPU in whose memory an address is, -1 for the host's. Memory that both reach is the calling thread's GPU's.
+inline int gpu_of_memory(const void* address) {
+  cudaPointerAttributes found = {};
+  require_done(cudaPointerGetAttributes(&found, address), "asking where memory is");
+  if (found.type == cudaMemoryTypeDevice) return found.device;
+  int own = -1;
+  if (found.type == cudaMemoryTypeManaged) require_done(cudaGetDevice(&own), "asking for the GPU");
+  return own;
+}
+
+/// Copies and waits: the host may change or read its side when this returns.
+inline void copy_and_wait(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, std::string_view what) {
+  require_done(cudaMemcpyAsync(to, from, bytes, kind, gpu_stream()), what);
+  require_done(cudaStreamSynchronize(gpu_stream()), what);
+}
+
 /// The most numbers in working memory at a time: 2^28, or as many doubles as an eighth of the GPU's memory holds if
 /// that is less.
 inline std::int64_t gpu_working_numbers() {
@@ -72,14 +120,14 @@ class GpuMemory {
   GpuMemory(Iterator first, Iterator last) : GpuMemory() {
     resize(static_cast<std::size_t>(last - first));
     if (size_ > 0) {
-      require_done(cudaMemcpy(numbers_, std::to_address(first), size_ * sizeof(T), cudaMemcpyHostToDevice),
-                   "copying parameters");
+      copy_and_wait(numbers_, std::to_address(first), size_ * sizeof(T), cudaMemcpyHostToDevice, "copying parameters");
     }
   }
   GpuMemory(GpuMemory&& other) noexcept { *this = std::move(other); }
   GpuMemory& operator=(GpuMemory&& other) noexcept {
     std::swap(numbers_, other.numbers_);
     std::swap(size_, other.size_);
+    std::swap(stream_, other.stream_);
     std::swap(is_pooled_, other.is_pooled_);
     return *this;
   }
@@ -92,6 +140,7 @@ class GpuMemory {
     if (size > (std::numeric_limits<std::size_t>::max)() / 2 / sizeof(T)) throw std::bad_alloc();
     cudaMemPool_t pool = gpu_pool();
     is_pooled_ = pool != nullptr;
+    stream_ = gpu_stream();
     void* numbers = nullptr;
     cudaError_t status = allocate(&numbers, size);
     if (status == cudaErrorMemoryAllocation && is_pooled_) {  // what the pool keeps may be in pieces
@@ -109,12 +158,12 @@ class GpuMemory {
 
  private:
   cudaError_t allocate(void** numbers, std::size_t size) const {
-    return is_pooled_ ? cudaMallocAsync(numbers, size * sizeof(T), nullptr) : cudaMalloc(numbers, size * sizeof(T));
+    return is_pooled_ ? cudaMallocAsync(numbers, size * sizeof(T), stream_) : cudaMalloc(numbers, size * sizeof(T));
   }
   /// Never throws: after an error that ends the use of the GPU, freeing fails as every call does, and the exception
   /// that reports the error is on its way.
   void release() noexcept {
-    if (numbers_ != nullptr && (is_pooled_ ? cudaFreeAsync(numbers_, nullptr) : cudaFree(numbers_)) != cudaSuccess) {
+    if (numbers_ != nullptr && (is_pooled_ ? cudaFreeAsync(numbers_, stream_) : cudaFree(numbers_)) != cudaSuccess) {
       (void)cudaGetLastError();
     }
     numbers_ = nullptr;
@@ -123,6 +172,7 @@ class GpuMemory {
 
   T* numbers_ = nullptr;
   std::size_t size_ = 0;
+  cudaStream_t stream_ = nullptr;  // in whose order the memory is made and freed
   bool is_pooled_ = false;
 };
 
@@ -131,8 +181,8 @@ template <class T>
 std::vector<T> copy_to_host(const GpuMemory<T>& memory, std::int64_t first, std::int64_t count) {
   std::vector<T> home(static_cast<std::size_t>(count));
   if (count > 0) {
-    require_done(cudaMemcpy(home.data(), memory.data() + first, home.size() * sizeof(T), cudaMemcpyDeviceToHost),
-                 "copying results");
+    copy_and_wait(home.data(), memory.data() + first, home.size() * sizeof(T), cudaMemcpyDeviceToHost,
+                  "copying results");
   }
   return home;
 }

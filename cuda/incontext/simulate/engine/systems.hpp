@@ -106,6 +106,10 @@ inline void for_each_by_tbb(std::int64_t count, int threads, const IndexFunction
 
 struct HostSystem {
   static constexpr int lanes = host_lanes;
+  /// A CPU has no streams.
+  struct OwnStream {
+    explicit OwnStream(void*) {}
+  };
   static std::int64_t working_numbers() { return std::int64_t{1} << 23; }
   template <class T>
   using Memory = std::vector<T>;
@@ -151,6 +155,8 @@ struct HostSystem {
 #if defined(INCONTEXT_SIMULATE_CUDA)
 struct CudaSystem {
   static constexpr int lanes = 1;
+  using OwnStream = detail::OwnStream;
+  static int gpu_of_memory(const void* address) { return detail::gpu_of_memory(address); }
   template <class T>
   using Memory = GpuMemory<T>;
   static std::int64_t working_numbers() { return gpu_working_numbers(); }

@@ -7,8 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <new>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "incontext/statistics/moments.hpp"
@@ -44,6 +48,47 @@ inline void use_gpu(int gpu) { host_gpu_used = gpu; }
 inline std::string why_gpu_fails(int) { return host_gpu.failing_kernels-- > 0 ? host_gpu.failure : ""; }
 inline std::int64_t gpu_working_numbers() { return host_gpu.working_numbers; }
 
+inline thread_local void* host_gpu_stream = nullptr;
+struct OwnStream {
+  explicit OwnStream(void* stream) { host_gpu_stream = stream; }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+  ~OwnStream() { host_gpu_stream = nullptr; }
+};
+
+/// The bytes that the calling thread has had copied between the two memories, and the streams of its kernels.
+struct HostGpuRecord {
+  std::size_t copied = 0;
+  std::set<void*> streams = {};
+};
+inline thread_local HostGpuRecord host_gpu_record;
+
+/// The pieces of GPUs' memory: the first address, the one past the last, and the GPU.
+class HostGpuPieces {
+ public:
+  void add(const void* begin, std::size_t bytes) {
+    const std::lock_guard one(mutex_);
+    if (bytes > 0) ends_[begin] = {static_cast<const char*>(begin) + bytes, host_gpu_used};
+  }
+  void remove(const void* begin) {
+    const std::lock_guard one(mutex_);
+    ends_.erase(begin);
+  }
+  int gpu_of(const void* address) {
+    const std::lock_guard one(mutex_);
+    auto piece = ends_.upper_bound(address);
+    if (piece == ends_.begin()) return -1;
+    --piece;
+    return address < piece->second.first ? piece->second.second : -1;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const void*, std::pair<const void*, int>> ends_;
+};
+inline HostGpuPieces host_gpu_pieces;
+inline int gpu_of_memory(const void* address) { return host_gpu_pieces.gpu_of(address); }
+
 /// As on a GPU, elements are reached through an address or copy_to_host alone, a resized buffer does not keep what it held,
 /// and fresh memory holds anything: here NaN, so that a number read before it was written changes every result.
 template <class T>
@@ -53,15 +98,24 @@ class GpuMemory {
 
   GpuMemory() = default;
   template <class Iterator>
-  GpuMemory(Iterator first, Iterator last) : numbers_(first, last) {}
-  GpuMemory(GpuMemory&&) = default;
-  GpuMemory& operator=(GpuMemory&&) = default;
+  GpuMemory(Iterator first, Iterator last) : numbers_(first, last) {
+    host_gpu_record.copied += numbers_.size() * sizeof(T);
+    host_gpu_pieces.add(numbers_.data(), numbers_.size() * sizeof(T));
+  }
+  GpuMemory(GpuMemory&& other) noexcept { numbers_.swap(other.numbers_); }
+  GpuMemory& operator=(GpuMemory&& other) noexcept {
+    numbers_.swap(other.numbers_);
+    return *this;
+  }
+  ~GpuMemory() { host_gpu_pieces.remove(numbers_.data()); }
 
   void resize(std::size_t size) {
+    host_gpu_pieces.remove(numbers_.data());
     numbers_ = {};
     if (size > host_gpu.most_bytes / sizeof(T)) throw std::bad_alloc();
     numbers_.assign(size, T());
     std::memset(static_cast<void*>(numbers_.data()), 0xff, size * sizeof(T));
+    host_gpu_pieces.add(numbers_.data(), size * sizeof(T));
   }
   [[nodiscard]] std::size_t size() const { return numbers_.size(); }
   [[nodiscard]] T* data() { return numbers_.data(); }
@@ -73,11 +127,13 @@ class GpuMemory {
 
 template <class T>
 std::vector<T> copy_to_host(const GpuMemory<T>& memory, std::int64_t first, std::int64_t count) {
+  host_gpu_record.copied += static_cast<std::size_t>(count) * sizeof(T);
   return std::vector<T>(memory.data() + first, memory.data() + first + count);
 }
 
 template <class Function>
 void for_each_on_gpu(std::int64_t count, const Function& function) {
+  host_gpu_record.streams.insert(host_gpu_stream);
   for (std::int64_t i = 0; i < count; ++i) function(i);
 }
 
@@ -179,6 +235,7 @@ class HalfWarp {
 template <class Function>
 void for_each_by_half_warps_on_gpu(std::int64_t count, const Function& function) {
   if (count <= 0) return;
+  host_gpu_record.streams.insert(host_gpu_stream);
   Group group(HalfWarp::lanes);
   double exchange[HalfWarp::lanes];
   group.run([&](int lane) {
@@ -203,6 +260,7 @@ inline std::size_t gpu_shared_bytes() { return host_gpu.shared_bytes; }
 template <class Function>
 void for_each_by_blocks_on_gpu(std::int64_t count, std::size_t shared_bytes, const Function& function) {
   if (count <= 0) return;
+  host_gpu_record.streams.insert(host_gpu_stream);
   Group group(GpuBlock::threads);
   std::vector<double> shared(shared_bytes / sizeof(double) + 1, std::numeric_limits<double>::quiet_NaN());
   group.run([&](int thread) {
