@@ -21,12 +21,13 @@ enum class Undefined { refuse, leave };
 /// Every map is undefined on a masked row, which shows no key: by its count or, where scores are given, because they
 /// are all -infinity. With `zero_masked_rows` its weights, its output and all its derivatives are 0 instead.
 ///
-/// On CUDA each matrix may be in the host's memory or in that of GPU `gpu`, where it is read and written in place; its
-/// numbers are moved only if out is an input, or if a map works by columns on a matrix stored by rows (all but Softmax,
-/// SSMax and SSA in rows.hpp and derivative.hpp). All work is put in `stream`. A call returns without waiting for it if
-/// its results are in the GPU's memory, Undefined::leave is set and visible_counts is empty; `derivative` and
-/// `attention_gradient` return numbers and wait. Matrices in a GPU's memory need the device cuda; others cannot see
-/// that, and end the program.
+/// On CUDA each matrix may be in the host's memory or in that of GPU `gpu`, and all work is in `stream`. A matrix in the
+/// GPU's memory is used in place if the numbers of a row are neighbors there; for other maps than Softmax, SSMax and SSA
+/// in rows.hpp and derivative.hpp, if those of a column are. Otherwise, and where `out` is an input of those three maps,
+/// the GPU works on a copy. A call whose results are in the GPU's memory returns without waiting if Undefined::leave is
+/// set and visible_counts is empty, and a later call reports what fails on the GPU; `derivative` and
+/// `attention_gradient` return numbers and wait. Other devices need all matrices in the host's memory; they do not check
+/// it.
 ///
 /// Shapes    visible_counts: empty, or one per row, in the host's memory.
 /// Domain    1 <= visible_counts[i] <= n, with zero_masked_rows from 0 on; 0 <= threads <= simulate::most_threads
