@@ -191,4 +191,17 @@ TEST_CASE("bad shapes, options, maps and scores are refused by name", "[apply]")
   CHECK_NOTHROW(apply::weights(map, scores.in(), out.out(), {.visibility = Visibility::causal}));
 }
 
+TEST_CASE("a direction may be another view of the scores' memory", "[apply]") {
+  Random random(23);
+  Matrix<double> scores(7, 7), transposed(7, 7), expected(7, 7), out(7, 7);
+  scores.fill_normal(random);
+  for (std::ptrdiff_t i = 0; i < 7; ++i) {
+    for (std::ptrdiff_t j = 0; j < 7; ++j) transposed(i, j) = scores(j, i);
+  }
+  const Softmax<double> map{0.5};
+  apply::jvp(map, scores.in(), transposed.in(), expected.out());
+  apply::jvp(map, scores.in(), {scores.numbers.data(), 7, 7, Strides{1, 7}}, out.out());
+  CHECK(same_bits(out.numbers, expected.numbers));
+}
+
 }  // namespace incontext::testing

@@ -116,6 +116,7 @@ TEST_CASE("Cholesky and symmetric_spectrum decompose dense and diagonal matrices
   CHECK_FALSE(Cholesky<double>(singular).exists());
   CHECK(Cholesky<double>(singular).solve(right).array().isNaN().all());
 }
+
 TEST_CASE("large matrices of doubles are multiplied and decomposed by the functions that are set", "[numerics]") {
   using detail::dense_functions;
   static int products = 0, spectra = 0;

@@ -21,13 +21,17 @@ enum class Undefined { refuse, leave };
 /// Every map is undefined on a masked row, which shows no key: by its count or, where scores are given, because they
 /// are all -infinity. With `zero_masked_rows` its weights, its output and all its derivatives are 0 instead.
 ///
-/// On CUDA each matrix may be in the host's memory or in that of GPU `gpu`, and all work is in `stream`. A matrix in the
-/// GPU's memory is used in place if the numbers of a row are neighbors there; for other maps than Softmax, SSMax and SSA
-/// in rows.hpp and derivative.hpp, if those of a column are. Otherwise, and where `out` is an input of those three maps,
-/// the GPU works on a copy. A call whose results are in the GPU's memory returns without waiting if Undefined::leave is
-/// set and visible_counts is empty, and a later call reports what fails on the GPU; `derivative` and
-/// `attention_gradient` return numbers and wait. Other devices need all matrices in the host's memory; they do not check
-/// it.
+/// On CUDA each matrix may be in the host's memory (managed memory is the host's) or in that of GPU `gpu`, and all work
+/// is in `stream`. A matrix in the GPU's memory is used in place if its numbers are neighbors in the order that the map
+/// needs: by rows for attention and for Softmax, SSMax and SSA, by columns for other maps. Otherwise the GPU works on a
+/// copy in its own memory. It also does so for `out` if Softmax, SSMax or SSA write to an input, and for the queries and
+/// the cotangent of attention_gradient if a visible count is 0. Other devices cannot read a matrix in a GPU's memory:
+/// the program ends.
+///
+/// On a GPU with memory pools a call does not wait for its work if all its matrices are in the GPU's memory, `undefined`
+/// is `leave` and `visible_counts` is empty. A later call then reports what fails on the GPU. derivative and
+/// attention_gradient return numbers, and wait. Matrices in the host's memory and counts are read during the call, not in
+/// the order of the stream.
 ///
 /// Shapes    visible_counts: empty, or one per row, in the host's memory.
 /// Domain    1 <= visible_counts[i] <= n, with zero_masked_rows from 0 on; 0 <= threads <= simulate::most_threads
@@ -40,7 +44,7 @@ struct Options {
   simulate::Device device = simulate::Device::automatic;
   int threads = 0;
   int gpu = 0;             ///< which of several GPUs; devices other than CUDA ignore it
-  void* stream = nullptr;  ///< a cudaStream_t of that GPU, null for its default stream; other devices ignore it
+  void* stream = nullptr;  ///< a cudaStream_t of that GPU; null: its default stream. Other devices ignore it
 };
 
 /// Refuses options that do not fit a matrix of that shape.

@@ -59,8 +59,8 @@ void vjp(const Map& map, scoring::MatrixView<const typename Map::value_type> sco
 
 /// Transposed Jacobian times a cotangent, row by row, from weights that a forward pass has kept.
 ///
-/// On a CPU it is scoring::vjp_from_weights for the maps that have it, and otherwise vjp. On a GPU it is vjp,
-/// and the weights stay on the host.
+/// On a CPU it is scoring::vjp_from_weights for the maps that have it, and otherwise vjp. On a GPU it is vjp, which does
+/// not read the weights.
 ///
 /// Source    scoring::vjp_from_weights.
 /// Shapes    (scores: q x n, kept: q x n, cotangent: q x n, out: q x n), out may be kept or the cotangent, or share no
@@ -236,7 +236,8 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
   simulate::detail::with_system(site.workers.device, [&](auto system) {
     using System = decltype(system);
     const typename System::OwnStream stream(options.stream);
-    const bool has_other = other.data != scores.data;
+    const bool has_other = other.data != scores.data || other.row_stride != scores.row_stride ||
+                           other.column_stride != scores.column_stride;
     constexpr Order order = order_for<System, Map>;
     constexpr bool is_shared = shares_rows<System, Map>;
     const bool apart = is_shared && (overlaps<T>(scores, out) || overlaps<T>(other, out));
@@ -244,7 +245,7 @@ void apply_to_rows(std::string_view where, const Map& map, MatrixView<const type
     const Input<System, T> read_other(site, "direction", has_other ? other : MatrixView<const T>(), order);
     const Output<System, T> written(site, "out", out, order, apart);
     const Counts<System> counts(options, site, read.grid());
-    const bool is_causal = counts.keys().counts == nullptr && options.visibility == scoring::Visibility::causal;
+    const bool is_causal = options.visible_counts.empty() && options.visibility == scoring::Visibility::causal;
     const bool folded = is_causal && System::lanes > 1;
     const ApplyToRow<Map, WorkOn<System, Work>> apply{map,
                                                       read.grid(),

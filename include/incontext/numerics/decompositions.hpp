@@ -69,10 +69,10 @@ template <Real T>
 SymmetricSpectrum<T> symmetric_spectrum(const Matrix<T>& matrix) {
   if (is_diagonal(matrix)) return {matrix.diagonal(), Matrix<T>::Identity(matrix.rows(), matrix.cols())};
   if constexpr (std::same_as<T, double>) {
-    const auto by = detail::dense_functions.spectrum;
-    if (by != nullptr && matrix.rows() >= detail::least_dense_size) {
+    const auto decompose = detail::dense_functions.spectrum;
+    if (decompose != nullptr && matrix.rows() >= detail::least_dense_size) {
       SymmetricSpectrum<T> found{Vector<T>(matrix.rows()), Matrix<T>(matrix.rows(), matrix.rows())};
-      by(matrix.data(), found.values.data(), found.vectors.data(), matrix.rows());
+      decompose(matrix.data(), found.values.data(), found.vectors.data(), matrix.rows());
       return found;
     }
   }

@@ -86,9 +86,9 @@ Matrix<T> product(const Matrix<T>& left, const Matrix<T>& right) {
   if (is_diagonal(right)) return left * right.diagonal().asDiagonal();
   Matrix<T> result(left.rows(), right.cols());
   if constexpr (std::same_as<T, double>) {
-    const auto by = detail::dense_functions.product;
-    if (by != nullptr && (std::min)({left.rows(), left.cols(), right.cols()}) >= detail::least_dense_size) {
-      by(left.data(), right.data(), result.data(), left.rows(), left.cols(), right.cols());
+    const auto multiply = detail::dense_functions.product;
+    if (multiply != nullptr && (std::min)({left.rows(), left.cols(), right.cols()}) >= detail::least_dense_size) {
+      multiply(left.data(), right.data(), result.data(), left.rows(), left.cols(), right.cols());
       return result;
     }
   }

@@ -408,7 +408,7 @@ TEST_CASE("an undefined row in the GPU's memory is named, and so is another GPU'
   double sum = 0;
   for (int j = 0; j < 20; ++j) sum += out.view()(0, j);
   CHECK(std::abs(sum - 1) < 1e-14);
-  CHECK(refuses<std::invalid_argument>([&] { weigh(1); }, {"another GPU's memory has scores: GPU", "0", "1"}));
+  CHECK(refuses<std::invalid_argument>([&] { weigh(1); }, {"scores: in the memory of another GPU", "0", "1"}));
   simulate::detail::use_gpu(0);
   OnGpu<double> layer(scores, Layout::by_rows);
   CHECK(refuses(

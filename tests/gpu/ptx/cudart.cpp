@@ -296,8 +296,9 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* found, const void* p
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (must_fail()) return failed(cudaErrorUnknown);
+  require_order("memory is copied", stream);
   gpu().wait();
   const std::lock_guard one(machine());
   const bool to_gpu = emulator::is_gpu_memory(address_of(to)), from_gpu = emulator::is_gpu_memory(address_of(from));
@@ -311,12 +312,12 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   if (!to_gpu) std::memcpy(to, between.data(), bytes);
   return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  require_order("memory is copied", stream);
-  return cudaMemcpy(to, from, bytes, kind);
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
   if (must_fail()) return failed(cudaErrorUnknown);
+  require_order("memory is set", nullptr);
   gpu().wait();
   const std::lock_guard one(machine());
   emulator::copy_to(address_of(pointer), std::vector<char>(bytes, static_cast<char>(value)).data(), bytes);
@@ -403,7 +404,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  waited_for(stream);
+  if (!gpu().is_waited_for && gpu().stream == stream) refuse("a stream is destroyed before its kernel is waited for");
   delete reinterpret_cast<char*>(stream);
   return cudaSuccess;
 }

@@ -80,8 +80,6 @@ struct Fiber {
   pred is_inside = 0;
 };
 
-/// What runs. Epochs count barriers, blocks and launches, and never repeat: `launch_epoch` and `block_epoch` are the
-/// first of the present launch and block.
 /// What the launches of a kernel did: instructions, and bytes that threads read and wrote in allocated memory.
 struct Counts {
   u64 launches = 0, instructions = 0, read = 0, written = 0;
@@ -106,6 +104,8 @@ void add_counts(const char* kernel, const Counts& counts) {
   sum.written += counts.written;
 }
 
+/// What runs. Epochs count barriers, blocks and launches, and never repeat: `launch_epoch` and `block_epoch` are the
+/// first of the present launch and block.
 struct Run {
   const Kernel* kernel = nullptr;
   const Thread* thread = nullptr;

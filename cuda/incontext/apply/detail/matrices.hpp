@@ -158,8 +158,8 @@ bool is_on_gpu([[maybe_unused]] const Site& site, [[maybe_unused]] const char* n
   if constexpr (System::lanes == 1) {
     const int gpu = grid.data == nullptr ? -1 : System::gpu_of_memory(grid.data);
     if (gpu >= 0 && gpu != site.gpu) {
-      throw_invalid_argument(site.where, std::string("another GPU's memory has ") + name + ": GPU", gpu,
-                             std::to_string(site.gpu) + ", the GPU of the options, or the host's memory");
+      throw_invalid_argument(site.where, std::string(name) + ": in the memory of another GPU, number", gpu,
+                             std::to_string(site.gpu) + " as in the options, or the host's memory");
     }
     return gpu >= 0;
   }
@@ -215,8 +215,9 @@ struct CopyTile {
 template <class System, class T>
 void copy_on_gpu(const Site& site, MatrixView<const T> from, MatrixView<T> to) {
   using Copy = CopyTile<T>;
+  const auto by_rows = [](const auto& grid) { return std::abs(grid.column_stride) <= std::abs(grid.row_stride); };
   System::for_each_by_blocks(Copy::tiles(from.rows) * Copy::tiles(from.columns), Copy::shared_bytes, site.workers,
-                             Copy{from, to, is_in_order(from, Order::by_rows), is_in_order(to, Order::by_rows)});
+                             Copy{from, to, by_rows(from), by_rows(to)});
 }
 
 /// A matrix as a system reads it. A CPU reads it where it is, and so does a GPU that has it in its memory in this order;
@@ -288,24 +289,31 @@ struct MarkUndefined {
   std::int64_t columns;
   std::uint8_t* marks;
 
-  INCONTEXT_HD void operator()(std::int64_t i) const {
-    bool is_defined = true;
-    for (std::int64_t j = 0; j < columns; ++j) is_defined = is_defined && rows(i, j) == rows(i, j);
-    marks[i] = is_defined ? 0 : 1;
+  INCONTEXT_HD bool is_defined(std::int64_t i) const {
+    bool all = true;
+    for (std::int64_t j = 0; j < columns; ++j) all = all && rows(i, j) == rows(i, j);
+    return all;
   }
+  INCONTEXT_HD void operator()(std::int64_t i) const { marks[i] = is_defined(i) ? 0 : 1; }
 };
 
 /// Refuses the first row with NaN among its first `columns` entries; a map undefined on a row leaves NaN in all of it.
 template <class System, class T>
 void require_defined(const Site& site, MatrixView<const T> out, std::int64_t columns = 1,
                      const char* problem = "the map is undefined on this row of scores: row") {
-  typename System::template Memory<std::uint8_t> memory;
-  memory.resize(static_cast<std::size_t>(out.rows));
-  System::for_each_index(out.rows, site.workers, MarkUndefined<T>{out, columns, address(memory)});
-  const std::vector<std::uint8_t> marks = simulate::detail::copy_to_host(memory, 0, out.rows);
-  const auto first = std::find(marks.begin(), marks.end(), std::uint8_t{1}) - marks.begin();
+  std::int64_t first = 0;
+  if constexpr (System::lanes > 1) {
+    const MarkUndefined<T> row{out, columns, nullptr};
+    while (first < out.rows && row.is_defined(first)) ++first;
+  } else {
+    typename System::template Memory<std::uint8_t> memory;
+    memory.resize(static_cast<std::size_t>(out.rows));
+    System::for_each_index(out.rows, site.workers, MarkUndefined<T>{out, columns, address(memory)});
+    const std::vector<std::uint8_t> marks = simulate::detail::copy_to_host(memory, 0, out.rows);
+    first = std::find(marks.begin(), marks.end(), std::uint8_t{1}) - marks.begin();
+  }
   if (first == out.rows) return;
-  throw_domain_error(site.where, problem, std::int64_t{first},
+  throw_domain_error(site.where, problem, first,
                      "finite numbers, where the map is defined; zero_masked_rows for masked rows");
 }
 
@@ -362,8 +370,19 @@ inline std::vector<std::int64_t> counts_from_one(const Options& options) {
 }
 
 template <class T>
+struct ZeroMasked {
+  static constexpr std::string_view task = "zeros of masked queries";
+  MatrixView<T> rows;
+  VisibleKeys visible;
+
+  INCONTEXT_HD void operator()(std::int64_t i) const {
+    for (std::int64_t j = 0; visible(i) == 0 && j < rows.columns; ++j) rows(i, j) = T(0);
+  }
+};
+
+template <class T>
 struct CopyUnmasked {
-  static constexpr std::string_view task = "masked queries";
+  static constexpr std::string_view task = "a copy without masked queries";
   MatrixView<const T> from;
   MatrixView<T> to;
   VisibleKeys visible;
@@ -384,7 +403,7 @@ class MaskedQueries {
   /// Sets their rows to 0.
   template <class T>
   void zero(MatrixView<T> rows) const {
-    if (any_) System::for_each_index(rows.rows, site_.workers, CopyUnmasked<T>{rows, rows, counts_.keys()});
+    if (any_) System::for_each_index(rows.rows, site_.workers, ZeroMasked<T>{rows, counts_.keys()});
   }
   /// A matrix with 0 in their rows: itself if there are none, else a copy in `memory`.
   template <class T>

@@ -101,10 +101,11 @@ inline void tell_gpu() {
 }
 
 /// Waits for a kernel, unless the thread has an OwnStream, and passes a stop request on to it meanwhile. Its launch and,
-/// if it is waited for, its run are checked. After a millisecond it asks every 50 microseconds, and leaves the processor to other threads between.
+/// if it is waited for, its run are checked. After a millisecond it asks every 50 microseconds, and lets other threads
+/// run in between.
 inline void require_finished(std::string_view task) {
   require_done(cudaGetLastError(), task);
-  if (!waits_for_kernels()) return;
+  if (!own_waits()) return;
   using Clock = std::chrono::steady_clock;
   const auto soon = Clock::now() + std::chrono::milliseconds(1);
   cudaError_t status = cudaStreamQuery(gpu_stream());
@@ -122,7 +123,7 @@ inline void require_finished(std::string_view task) {
 
 /// Calls function(index) for every index below count.
 ///
-/// Errors    std::runtime_error that names Function::task.
+/// Errors    std::runtime_error that names Function::task; under an OwnStream only for a launch that fails.
 template <class Function>
 void for_each_on_gpu(std::int64_t count, const Function& function) {
   if (count <= 0) return;

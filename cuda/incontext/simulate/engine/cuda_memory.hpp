@@ -40,25 +40,25 @@ inline cudaStream_t& gpu_stream() {
   return stream;
 }
 
-/// Whether the calling thread waits for every kernel that it launches. What an OwnStream's kernels have done is known
-/// after the next copy to the host.
-inline bool& waits_for_kernels() {
+/// Whether the calling thread waits for every kernel that it launches; not while an OwnStream lives.
+inline bool& own_waits() {
   static thread_local bool waits = true;
   return waits;
 }
 
-/// While it lives, the calling thread's work is in the caller's stream, and kernels are not waited for.
+/// While it lives, the calling thread's work is in the caller's stream, and kernels, which must not ask for stop
+/// requests, are not waited for. The next copy that waits reports their errors, and does not know which kernel failed.
 class OwnStream {
  public:
-  explicit OwnStream(void* stream) : stream_(gpu_stream()), waits_(waits_for_kernels()) {
+  explicit OwnStream(void* stream) : stream_(gpu_stream()), waits_(own_waits()) {
     gpu_stream() = static_cast<cudaStream_t>(stream);
-    waits_for_kernels() = false;
+    own_waits() = false;
   }
   OwnStream(const OwnStream&) = delete;
   OwnStream& operator=(const OwnStream&) = delete;
   ~OwnStream() {
     gpu_stream() = stream_;
-    waits_for_kernels() = waits_;
+    own_waits() = waits_;
   }
 
  private:
@@ -66,14 +66,11 @@ class OwnStream {
   bool waits_;
 };
 
-/// The GPU in whose memory an address is, -1 for the host's. Memory that both reach is the calling thread's GPU's.
+/// The GPU in whose memory an address is, -1 for the host's. Memory that both reach is the host's.
 inline int gpu_of_memory(const void* address) {
   cudaPointerAttributes found = {};
   require_done(cudaPointerGetAttributes(&found, address), "asking where memory is");
-  if (found.type == cudaMemoryTypeDevice) return found.device;
-  int own = -1;
-  if (found.type == cudaMemoryTypeManaged) require_done(cudaGetDevice(&own), "asking for the GPU");
-  return own;
+  return found.type == cudaMemoryTypeDevice ? found.device : -1;
 }
 
 /// Copies and waits: the host may change or read its side when this returns.

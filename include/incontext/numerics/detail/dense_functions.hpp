@@ -6,9 +6,9 @@
 
 namespace incontext::numerics::detail {
 
-/// What does the work of large dense matrices of doubles, stored by columns, in the place of Eigen's code of this unit:
-/// functions of a library that was compiled for the processor's own instructions. The Python package sets them, because
-/// its closed forms are compiled for every processor.
+/// Functions that multiply and decompose large dense matrices of doubles, stored by columns, instead of Eigen as this unit
+/// compiles it. The Python package, whose closed forms are compiled for every processor, sets them to functions that are
+/// compiled for this one.
 struct DenseFunctions {
   /// result = left right.
   void (*product)(const double* left, const double* right, double* result, std::ptrdiff_t rows, std::ptrdiff_t inner,
@@ -20,7 +20,7 @@ struct DenseFunctions {
 /// Set once, before any formula is used; null: Eigen's functions.
 inline DenseFunctions dense_functions;
 
-/// The least size for which they are called.
+/// The least size for which these functions are called.
 inline constexpr std::ptrdiff_t least_dense_size = 64;
 
 }  // namespace incontext::numerics::detail
