@@ -302,7 +302,7 @@ def types(root: pathlib.Path) -> dict[str, Type]:
                     body = "\n".join([match[3].partition("}")[0], *lines[begin + 1 : end]])
                     one = r"(\w+),? *(?:///< *(.*))?(?:\n|$|(?= ))"
                     members = [Member(name, note) for name, note in re.findall(one, body)]
-                head = "".join(re.sub(r" = \w+", "", one) + "\n" for one in lines[above:begin] if one.startswith("template"))
+                head = "".join(re.sub(r" = \w+(<\w+>)?", "", one) + "\n" for one in lines[above:begin] if one.startswith("template"))
                 namespaces = [one for one in lines[:begin] if one.startswith("namespace incontext")]
                 declaration = f"{head}{match[1]} {match[2]}"
                 found[f"{room}::{match[2]}"] = Type(text, members, declaration, namespaces[-1].split()[1] if namespaces else "")
@@ -347,7 +347,7 @@ def annotation(cpp: str, kind: str, known: set[str]) -> str:
         return f"list[{one}]" if kind == "results" or one in known else "Any"
     if outer in PLAIN:
         return "Any" if kind == "arrays" or (kind == "kernels" and cpp == "T") else PLAIN[outer]
-    return "Any" if outer in ("Vector", "Matrix") else outer if outer in known else ""
+    return "Any" if outer in ("Vector", "Matrix", "M") else outer if outer in known else ""
 
 
 def default(member: Member, annotated: str) -> str:
@@ -462,7 +462,8 @@ def types_header(every: list[Record], headers: dict[str, Type]) -> str:
     for record in every:
         about = headers[record.cpp]
         declarations.append(f"namespace {about.namespace} {{\n{about.declaration};\n}}\n")
-        cpp = f"{about.namespace}::{about.declaration.rpartition(' ')[2]}" + "<double>" * about.declaration.startswith("template")
+        scalar = "<double, Eigen::MatrixXd>" if "class M>" in about.declaration else "<double>"
+        cpp = f"{about.namespace}::{about.declaration.rpartition(' ')[2]}" + scalar * about.declaration.startswith("template")
         path = f"{record.room}.{record.name}"
         is_choice = record.kind == "choices"
         name = f'io_name("incontext.{path} | str", "incontext.{path}")' if is_choice else f'const_name("incontext.{path}")'
@@ -472,7 +473,7 @@ def types_header(every: list[Record], headers: dict[str, Type]) -> str:
             visits = " ".join(f'visit("{one.name}", record.{one.member});' for one in record.fields)
             lines.append(f"  static void each_field(auto& record, const auto& visit) {{ {visits} }}")
         classes.append("\n".join([*lines, "};\n"]))
-    return "\n".join(['#pragma once\n\n#include <nanobind/nanobind.h>\n\n#include "incontext/core/real.hpp"\n', *declarations,
+    return "\n".join(['#pragma once\n\n#include <nanobind/nanobind.h>\n\n#include <Eigen/Core>\n\n#include "incontext/core/real.hpp"\n', *declarations,
                       "namespace incontext::python {\n\ntemplate <class T>\nstruct PythonClass {};\n", *classes,
                       "}  // namespace incontext::python\n"])
 

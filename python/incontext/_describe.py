@@ -85,13 +85,15 @@ _HELD: dict[str, Callable[[Any], dict[str, Any]]] = {
     "ContextAttentionSimulation": lambda one: _run(one) | {metric.name: one.at(metric)
                                                            for metric in simulate.ContextAttentionMetric},
     "PartitionFunctionSimulation": _partition_function,
-    "LinearTask": _fields("input_mean", "input_covariance", "task_mean", "task_covariance", "noise_variance"),
+    **dict.fromkeys(("LinearTask", "DiagonalTask"),
+                    _fields("input_mean", "input_covariance", "task_mean", "task_covariance", "noise_variance")),
     "SequenceMixers": _fields("task"),
     "Trainer": _fields("steps", "parameters"),
     "GradientFlow": _fields("time", "parameters"),
 }
 # what its line of text says, where that is not every number
-_SHOWN = {"LinearTask": ("dimension", "noise_variance"), "ClassificationOptimum": ("best", "loss", "accuracy")}
+_SHOWN = {**dict.fromkeys(("LinearTask", "DiagonalTask"), ("dimension", "noise_variance")),
+          "ClassificationOptimum": ("best", "loss", "accuracy")}
 
 
 def _held(one: Any) -> dict[str, Any]:

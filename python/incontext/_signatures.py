@@ -124,7 +124,7 @@ def _wider(first: str, second: str) -> str:
 
 
 def _union(first: str, second: str) -> str:
-    return first if first == second else f"{first} | {second}"
+    return " | ".join(dict.fromkeys([*_split(first, "|"), *_split(second, "|")]))
 
 
 def _described(function: Any, module: str) -> Callable[..., Any]:

@@ -15,18 +15,19 @@ from ._records.regression import QueryToken, _HeadsError, _InverseTemperaturePar
 from .scoring import Softmax
 
 
-def _equal_tasks(one: LinearTask, other: object) -> bool:  # noqa: F405
+def _equal_tasks(one: LinearTask | DiagonalTask, other: object) -> bool:  # noqa: F405
     names = ("input_mean", "input_covariance", "task_mean", "task_covariance", "noise_variance")
-    return isinstance(other, LinearTask) and all(  # noqa: F405
+    return type(other) is type(one) and all(
         numpy.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-def _hash_of_task(one: LinearTask) -> int:  # noqa: F405
+def _hash_of_task(one: LinearTask | DiagonalTask) -> int:  # noqa: F405
     return hash((one.dimension, one.noise_variance))
 
 
-setattr(LinearTask, "__eq__", _equal_tasks)  # noqa: F405
-setattr(LinearTask, "__hash__", _hash_of_task)  # noqa: F405
+for _task in (LinearTask, DiagonalTask):  # noqa: F405
+    setattr(_task, "__eq__", _equal_tasks)
+    setattr(_task, "__hash__", _hash_of_task)
 
 
 class InverseTemperatureParabola(_InverseTemperatureParabola):
@@ -93,7 +94,7 @@ class HeadsError(_HeadsError):
         return _core.regression._heads_least(self)
 
 
-def softmax_optimum(attention: Attention, task: LinearTask, context_length: int,  # noqa: F405
+def softmax_optimum(attention: Attention, task: LinearTask | DiagonalTask, context_length: int,  # noqa: F405
                     query: QueryToken | str = QueryToken.excluded, *,
                     scale_values: bool = False) -> SoftmaxOptimum:  # noqa: F405
     """The temperature at which softmax attention has its least error, and that error.

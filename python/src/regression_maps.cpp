@@ -1,9 +1,11 @@
 #include <cmath>
+#include <concepts>
 #include <string>
 #include <vector>
 
 #include "arguments.hpp"
 #include "core.hpp"
+#include "diagonal_attention.hpp"
 #include "incontext/laws/fading_by_map.hpp"
 #include "incontext/laws/row_moments.hpp"
 #include "incontext/laws/simplex_layer.hpp"
@@ -24,6 +26,8 @@ using I = std::int64_t;
 using namespace nb::literals;
 using Task = regression::LinearTask<D>;
 using Attention = regression::Attention<D>;
+using DiagonalTask = regression::DiagonalTask<D>;
+using DiagonalAttention = regression::DiagonalAttention<D>;
 
 /// The numbers of a map: its kind and three parameters, which may be arrays.
 std::vector<nb::object> map_numbers(nb::handle map) {
@@ -67,25 +71,33 @@ auto with_map(const char* name, nb::handle map, const Function& function) {
   return with_softmax_map(in[0], in[1], in[2], in[3], function);
 }
 
-void bind_softmax_errors(Room& room) {
+/// The errors of softmax for dense laws and layers and for diagonal ones.
+template <class Layer, class Law>
+void bind_softmax_errors_of(Room& room) {
   nb::module_& m = room.module();
+  const auto docs = [&](const char* name) { return std::same_as<Law, Task> ? room.docs(name) : ""; };  // once
   const auto excluded = "incontext.regression.QueryToken.excluded";
   m.def(
       "softmax_error",
-      [](const Attention& attention, const Task& task, const Axis& length, nb::handle map, QueryToken query) {
+      [](const Layer& attention, const Law& task, const Axis& length, nb::handle map, QueryToken query) {
         return over_maps(length, map,
                          [&](I l, const auto& by) { return regression::softmax_error(attention, task, l, by, query); });
       },
-      "attention"_a, "task"_a, "context_length"_a, "map"_a, "query"_a.sig(excluded) = 0, room.docs("softmax_error"));
+      "attention"_a, "task"_a, "context_length"_a, "map"_a, "query"_a.sig(excluded) = 0, docs("softmax_error"));
   m.def(
       "optimal_value_scale",
-      [](const Attention& attention, const Task& task, I length, nb::handle map, QueryToken query) {
+      [](const Layer& attention, const Law& task, I length, nb::handle map, QueryToken query) {
         return with_map("optimal_value_scale", map, [&](const auto& by) {
           return regression::optimal_value_scale(attention, task, length, by, query);
         });
       },
-      "attention"_a, "task"_a, "context_length"_a, "map"_a, "query"_a.sig(excluded) = 0,
-      room.docs("optimal_value_scale"));
+      "attention"_a, "task"_a, "context_length"_a, "map"_a, "query"_a.sig(excluded) = 0, docs("optimal_value_scale"));
+}
+
+void bind_softmax_errors(Room& room) {
+  nb::module_& m = room.module();
+  bind_softmax_errors_of<DiagonalAttention, DiagonalTask>(room);  // first: the other says what is wrong
+  bind_softmax_errors_of<Attention, Task>(room);
   m.def(
       "multihead_error",
       [](const DenseMatrix& key_query, const Task& task, I length, const DenseVector& scales, const nb::object& map) {

@@ -217,6 +217,29 @@ def test_large_records_and_curves_are_shown_briefly():
     assert ic.baselines.curves(5, [3, 4], 0.1, 0.2)._repr_html_().count("<tr>") == 3
 
 
+def test_a_diagonal_law_gives_the_numbers_of_the_dense_one():
+    r, variances = ic.regression, [[2.0, 0.5, 1.0], [0.1, 0.4, 0.3]]
+    law = r.DiagonalTask([0.1, -0.2, 0.3], variances[0], [0.5, 0.0, -0.4], variances[1], 0.2)
+    dense = law.dense()
+    assert dense == r.LinearTask(law.input_mean, numpy.diag(variances[0]), law.task_mean, numpy.diag(variances[1]), 0.2)
+    assert law.input_covariance.tolist() == variances[0] and law == pickle.loads(pickle.dumps(law)) != dense
+    assert law.to_dict()["task_covariance"].tolist() == variances[1] and repr(law) == "DiagonalTask(dimension=3, noise_variance=0.2)"
+    layer, same = r.pretrained_attention(law, 10), r.pretrained_attention(dense, 10)
+    assert numpy.allclose(numpy.diag(layer.key_query), same.key_query, rtol=1e-14, atol=0)
+    shifted, other = law.with_input_covariance_scaled(2.0), dense.with_input_covariance_scaled(2.0)
+    for error in (r.generalization_error, r.linear_attention_error):
+        assert numpy.allclose(error(layer, shifted, [10, 20])(1.5), error(same, other, [10, 20])(1.5), rtol=1e-13)
+    assert r.softmax_optimum(layer, shifted, 10).error == pytest.approx(r.softmax_optimum(same, other, 10).error, rel=1e-9)
+    large = r.DiagonalTask.isotropic(1_000_000, task_variance=1e-6, noise_variance=0.1)  # 8 terabytes as a dense one
+    temperature = r.optimal_temperature(r.pretrained_attention(large, 4000), large, 4000)
+    assert temperature == pytest.approx(r.optimal_temperature_isotropic(
+        r.IsotropicAttention(1 / (1 + 0.1 / 4000 * 1e6)), r.IsotropicTask(1_000_000, 1.0, 1e-6, 0.1), 4000), rel=1e-9)
+    with pytest.raises(ValueError, match=r"input_covariance\(1, 1\).*-0\.5"):
+        law.with_input_covariance([1.0, -0.5, 1.0])
+    with pytest.raises(TypeError, match="key_query has the wrong type"):
+        r.generalization_error(layer, dense, 10)
+
+
 def test_the_best_temperature_of_softmax_is_one_call():
     found = ic.regression.softmax_optimum(LAYER, TASK, 8)
     maps = [ic.scoring.Softmax(found.parameter * factor) for factor in (0.9, 1.0, 1.1)]

@@ -35,7 +35,7 @@ namespace {
 template <class T>
 auto every_function() {
   using Estimate = MomentRatioEstimate<T>;
-  return std::tuple{&trace_of_product<T>,
+  return std::tuple{static_cast<T (*)(const Matrix<T>&, const Matrix<T>&)>(&trace_of_product<T>),
                     &validate<T>,
                     &generalization_error<T>,
                     &generalization_error_leading_order<T>,

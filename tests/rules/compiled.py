@@ -13,8 +13,8 @@ import sys
 
 ROOT = pathlib.Path(sys.argv[1])
 QUADRATURE = "incontext/numerics/quadrature.hpp"
-ONE_SCALAR = re.compile(r"<(Real T( = double)?|class N, Real T = RealOf<N>)>")
-ONE_MAP = re.compile(r"<((Real|class) T, )?scoring::SoftmaxLike Map>")
+ONE_SCALAR = re.compile(r"<(Real T( = double|, class M = Matrix<T>)?|class N, Real T = RealOf<N>)>")
+ONE_MAP = re.compile(r"<((Real|class) T, )?scoring::SoftmaxLike Map(, class M = Matrix<T>)?>")
 
 
 def end_of(text: str, position: int, pair: str) -> int:
@@ -68,7 +68,7 @@ def faults(texts: dict[str, str]) -> list[str]:
     found = []
     for header, text in sorted(texts.items()):
         room, _, file = header.removeprefix("incontext/").partition("/")
-        lines = re.findall(r"^INCONTEXT_COMPILED(\w*)\((\w+),((?:.|\n)*?)\);$", text, re.M)
+        lines = re.findall(r"^INCONTEXT_COMPILED(\w*)\(\s*(\w+),((?:.|\n)*?)\);$", text, re.M)
         unit = f"{room}_{file.removesuffix('.hpp')}"
         found += [f"{header}: the unit {of} is not {unit}" for _, of, _ in lines if of != unit]
         all_reached = reached(header, set())

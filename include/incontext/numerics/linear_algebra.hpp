@@ -96,8 +96,27 @@ Matrix<T> product(const Matrix<T>& left, const Matrix<T>& right) {
   return result;
 }
 
+/// A matrix and a multiple of an outer product: A + s a b^T.
+///
+/// Shapes    (matrix: m x n, scale, a: m, b: n) -> m x n
+/// Units     those of A.
+/// Domain    every one of those shapes.
+/// Accuracy  3 eps of the sum of absolute values (tests/numerics/diagonal_plus_low_rank.cpp).
+template <Real T>
+Matrix<T> plus_outer(const Matrix<T>& matrix, const T& scale, const Vector<T>& a, const Vector<T>& b) {
+  return matrix + scale * (a * b.transpose());
+}
+
+/// The largest absolute value among the entries of a matrix.
+template <Real T>
+T entry_bound(const Matrix<T>& matrix) {
+  return matrix.cwiseAbs().maxCoeff();
+}
+
 INCONTEXT_COMPILED(numerics_linear_algebra, trace_of_product<double>);
 INCONTEXT_COMPILED(numerics_linear_algebra, is_diagonal<double>);
 INCONTEXT_COMPILED(numerics_linear_algebra, product<double>);
+INCONTEXT_COMPILED(numerics_linear_algebra, plus_outer<double>);
+INCONTEXT_COMPILED(numerics_linear_algebra, entry_bound<double>);
 
 }  // namespace incontext::numerics

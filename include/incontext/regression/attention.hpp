@@ -22,19 +22,23 @@ namespace incontext::regression {
 /// Shapes    key_query M: d x d; input_value v_x: d; label_value v_y: scalar
 /// Units     scores x^T M x_q have the units of the temperature; v_x in units of y / x; v_y dimensionless.
 /// Domain    finite (validate()).
-template <Real T>
+template <Real T, class M = Matrix<T>>
 struct Attention {
-  Matrix<T> key_query;
+  M key_query;
   Vector<T> input_value;
   T label_value = T(0.0);
 };
+
+/// A layer whose scores' matrix M is a diagonal, or that and a sum of few outer products.
+template <Real T>
+using DiagonalAttention = Attention<T, DiagonalPlusLowRank<T>>;
 
 /// Refuses an attention whose shapes do not fit the dimension of the inputs, or with an entry that is not finite.
 ///
 /// Shapes    key_query: dimension x dimension; input_value: dimension
 /// Errors    std::invalid_argument for shapes, std::domain_error for values.
-template <Real T>
-void validate(const Attention<T>& attention, std::int64_t dimension, std::string_view where = "validate") {
+template <Real T, class M = Matrix<T>>
+void validate(const Attention<T, M>& attention, std::int64_t dimension, std::string_view where = "validate") {
   require_shape(where, "key_query", attention.key_query, dimension, dimension);
   require_finite_entries(where, "key_query", attention.key_query);
   require_shape(where, "input_value", attention.input_value, dimension, 1);
@@ -59,5 +63,6 @@ struct ErrorConvention {
 };
 
 INCONTEXT_COMPILED(regression_attention, validate<double>);
+INCONTEXT_COMPILED(regression_attention, validate<double, DiagonalPlusLowRank<double>>);
 
 }  // namespace incontext::regression

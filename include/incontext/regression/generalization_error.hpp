@@ -43,8 +43,8 @@ namespace incontext::regression {
 /// Accuracy  12 eps of g_0, sqrt(g_0 g_2), g_2 for the three, d <= 8
 ///           (tests/regression/gaussian_errors_50digits.cpp); unbiased against attention run by its definition
 ///           (tests/regression/generalization_error.cpp).
-template <Real T>
-InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention, const LinearTask<T>& task,
+template <Real T, class M = Matrix<T>>
+InverseTemperatureParabola<T> generalization_error(const Attention<T, M>& attention, const LinearTask<T, M>& task,
                                                    std::int64_t context_length, ErrorConvention convention = {});
 
 /// The leading order in 1/l of generalization_error. The paper states it with the offset removed; with the offset kept,
@@ -61,9 +61,10 @@ InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention
 ///           l/(l-1) times the exact ones, so the optimal temperature is exact at every l.
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
 /// Accuracy  as generalization_error; of order 1/l against the exact error.
-template <Real T>
-InverseTemperatureParabola<T> generalization_error_leading_order(const Attention<T>& attention,
-                                                                 const LinearTask<T>& task, std::int64_t context_length,
+template <Real T, class M = Matrix<T>>
+InverseTemperatureParabola<T> generalization_error_leading_order(const Attention<T, M>& attention,
+                                                                 const LinearTask<T, M>& task,
+                                                                 std::int64_t context_length,
                                                                  Offset offset = Offset::removed);
 
 // The query among its own keys, with label 0: docs/theory/regression.md#query-included.
@@ -79,8 +80,9 @@ void require_zero(std::string_view where, std::string_view parameter, const Vect
   }
 }
 
-template <Real T>
-void require_query_included_domain(std::string_view where, const Attention<T>& attention, const LinearTask<T>& task) {
+template <Real T, class M>
+void require_query_included_domain(std::string_view where, const Attention<T, M>& attention,
+                                   const LinearTask<T, M>& task) {
   require_zero(where, "input_mean", task.input_mean());
   require_zero(where, "input_value", attention.input_value);
 }
@@ -96,19 +98,19 @@ void require_query_included_domain(std::string_view where, const Attention<T>& a
 ///                          + (tr(N Sigma) (tr(Sigma R) + s2) + 2 tr(Sigma N Sigma R)) / l^2)
 ///
 /// The bracketed terms belong to the offset and are added where it is kept; Sigma E[w u^T] = ((l-1)/l) v Sigma R Sigma.
-template <Real T>
+template <Real T, class M>
 InverseTemperatureParabola<T> query_included_error(const InverseTemperatureParabola<T>& without_query,
-                                                   const Attention<T>& attention, const LinearTask<T>& task,
+                                                   const Attention<T, M>& attention, const LinearTask<T, M>& task,
                                                    std::int64_t context_length, Offset offset) {
   const T l = math::from_count<T>(context_length);
   const T n = math::from_count<T>(context_length + 1);
   const T v = attention.label_value;
   const T share = l / n;
-  const Matrix<T>& s = task.input_covariance();
-  const Matrix<T> r = task.task_second_moment();
-  const Matrix<T> ms = product<T>(attention.key_query, s);
-  const Matrix<T> ns = product<T>(product<T>(ms, attention.key_query.transpose()), s);
-  const Matrix<T> sr = product<T>(s, r);
+  const M& s = task.input_covariance();
+  const M r = task.task_second_moment();
+  const M ms = product<T>(attention.key_query, s);
+  const M ns = product<T>(product<T>(ms, attention.key_query.transpose()), s);
+  const M sr = product<T>(s, r);
   const T label_variance = sr.trace() + task.noise_variance();
   const T h = label_variance / l;
   const T self = ms.trace();
@@ -136,56 +138,56 @@ namespace detail {
 
 /// The leading order in 1/l of E[C_xx] and E[u u^T] for Gaussian inputs. Both are (l - 1) / l times this, exactly:
 /// l C_xx is Wishart(l - 1, Sigma), and arXiv 2511.01292 Lemma G.1 (86) gives its second moment.
-template <Real T>
-ContextMoments<T> leading_context(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t l) {
-  const Matrix<T>& s = task.input_covariance();
-  const TaskMoments<T> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
-  const Matrix<T> b = moments.product(value(attention), value(attention));
+template <Real T, class M>
+ContextMoments<T, M> leading_context(const Attention<T, M>& attention, const LinearTask<T, M>& task, std::int64_t l) {
+  const M& s = task.input_covariance();
+  const TaskMoments<T, M> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
+  const M b = moments.product(value(attention), value(attention));
   const T value_noise = attention.label_value * attention.label_value * task.noise_variance();
-  return {s, centered_second_moment<T>(s, b, value_noise, math::from_count<T>(l)), Vector<T>::Zero(s.rows())};
+  return {s, centered_second_moment<T, M>(s, b, value_noise, math::from_count<T>(l)), Vector<T>::Zero(s.rows())};
 }
 
-template <Real T>
-InverseTemperatureParabola<T> gaussian_error(const Attention<T>& attention, const LinearTask<T>& task,
-                                             const ContextMoments<T>& context, std::int64_t l, Offset offset) {
-  return error_parabola<T>(attention, {task.input_mean(), task.input_covariance()},
-                           {task.task_mean(), task.task_covariance(), task.noise_variance()}, context, l, offset);
+template <Real T, class M>
+InverseTemperatureParabola<T> gaussian_error(const Attention<T, M>& attention, const LinearTask<T, M>& task,
+                                             const ContextMoments<T, M>& context, std::int64_t l, Offset offset) {
+  return error_parabola<T, M>(attention, {task.input_mean(), task.input_covariance()},
+                              {task.task_mean(), task.task_covariance(), task.noise_variance()}, context, l, offset);
 }
 
 /// The exact E[C_xx] and E[u u^T].
-template <Real T>
-ContextMoments<T> exact_context(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t l) {
+template <Real T, class M>
+ContextMoments<T, M> exact_context(const Attention<T, M>& attention, const LinearTask<T, M>& task, std::int64_t l) {
   const T degrees = math::from_count<T>(l - 1) / math::from_count<T>(l);
-  ContextMoments<T> context = leading_context(attention, task, l);
+  ContextMoments<T, M> context = leading_context(attention, task, l);
   context.covariance *= degrees;
   context.vector *= degrees;
   return context;
 }
 
-template <Real T>
-InverseTemperatureParabola<T> exact_error(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t l,
-                                          Offset offset) {
+template <Real T, class M>
+InverseTemperatureParabola<T> exact_error(const Attention<T, M>& attention, const LinearTask<T, M>& task,
+                                          std::int64_t l, Offset offset) {
   return gaussian_error(attention, task, exact_context(attention, task, l), l, offset);
 }
 
 }  // namespace detail
 
-template <Real T>
-InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention, const LinearTask<T>& task,
+template <Real T, class M>
+InverseTemperatureParabola<T> generalization_error(const Attention<T, M>& attention, const LinearTask<T, M>& task,
                                                    std::int64_t context_length, ErrorConvention convention);
 
-template <Real T>
-InverseTemperatureParabola<T> generalization_error_leading_order(const Attention<T>& attention,
-                                                                 const LinearTask<T>& task, std::int64_t context_length,
-                                                                 Offset offset) {
+template <Real T, class M>
+InverseTemperatureParabola<T> generalization_error_leading_order(const Attention<T, M>& attention,
+                                                                 const LinearTask<T, M>& task,
+                                                                 std::int64_t context_length, Offset offset) {
   require_context_length("generalization_error_leading_order", context_length);
   validate(attention, task.dimension(), "generalization_error_leading_order");
   const auto context = detail::leading_context(attention, task, context_length);
   return detail::gaussian_error(attention, task, context, context_length, offset);
 }
 
-template <Real T>
-InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention, const LinearTask<T>& task,
+template <Real T, class M>
+InverseTemperatureParabola<T> generalization_error(const Attention<T, M>& attention, const LinearTask<T, M>& task,
                                                    std::int64_t context_length, ErrorConvention convention) {
   require_context_length("generalization_error", context_length);
   validate(attention, task.dimension(), "generalization_error");
@@ -198,6 +200,9 @@ InverseTemperatureParabola<T> generalization_error(const Attention<T>& attention
 }
 
 INCONTEXT_COMPILED(regression_generalization_error, generalization_error<double>);
+INCONTEXT_COMPILED(regression_generalization_error, generalization_error<double, DiagonalPlusLowRank<double>>);
 INCONTEXT_COMPILED(regression_generalization_error, generalization_error_leading_order<double>);
+INCONTEXT_COMPILED(regression_generalization_error,
+                   generalization_error_leading_order<double, DiagonalPlusLowRank<double>>);
 
 }  // namespace incontext::regression

@@ -15,15 +15,16 @@ namespace incontext::regression {
 namespace detail {
 
 /// E[C_xx] and E[u u^T] where scores are neither centered nor normalized: C_xx is the inputs' second moment there.
-template <Real T>
-ContextMoments<T> raw_context(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length) {
+template <Real T, class M>
+ContextMoments<T, M> raw_context(const Attention<T, M>& attention, const LinearTask<T, M>& task,
+                                 std::int64_t context_length) {
   const Vector<T>& mu = task.input_mean();
-  const Matrix<T> lambda = task.input_second_moment();
-  const TaskMoments<T> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
+  const M lambda = task.input_second_moment();
+  const TaskMoments<T, M> moments{task.task_mean(), task.task_covariance(), task.noise_variance()};
   const T value_noise = attention.label_value * attention.label_value * task.noise_variance();
   return {lambda,
-          raw_second_moment<T>(lambda, mu, moments.product(value(attention), value(attention)), value_noise,
-                               math::from_count<T>(context_length)),
+          raw_second_moment<T, M>(lambda, mu, moments.product(value(attention), value(attention)), value_noise,
+                                  math::from_count<T>(context_length)),
           Vector<T>::Zero(mu.size())};
 }
 
@@ -44,17 +45,18 @@ ContextMoments<T> raw_context(const Attention<T>& attention, const LinearTask<T>
 /// Errors    std::invalid_argument for l < 2 and shapes; std::domain_error for entries that are not finite.
 /// Accuracy  12 eps of g_0, sqrt(g_0 g_2) and g_2 for d <= 8 (tests/regression/gaussian_errors_50digits.cpp); unbiased
 ///           against attention run by its definition (tests/regression/linear_attention_error.cpp).
-template <Real T>
-InverseTemperatureParabola<T> linear_attention_error(const Attention<T>& attention, const LinearTask<T>& task,
+template <Real T, class M = Matrix<T>>
+InverseTemperatureParabola<T> linear_attention_error(const Attention<T, M>& attention, const LinearTask<T, M>& task,
                                                      std::int64_t context_length) {
   require_context_length("linear_attention_error", context_length);
   validate(attention, task.dimension(), "linear_attention_error");
-  return detail::error_parabola<T>(attention, {task.input_mean(), task.input_covariance()},
-                                   {task.task_mean(), task.task_covariance(), task.noise_variance()},
-                                   detail::raw_context(attention, task, context_length), context_length,
-                                   Offset::removed);
+  return detail::error_parabola<T, M>(attention, {task.input_mean(), task.input_covariance()},
+                                      {task.task_mean(), task.task_covariance(), task.noise_variance()},
+                                      detail::raw_context(attention, task, context_length), context_length,
+                                      Offset::removed);
 }
 
 INCONTEXT_COMPILED(regression_linear_attention_error, linear_attention_error<double>);
+INCONTEXT_COMPILED(regression_linear_attention_error, linear_attention_error<double, DiagonalPlusLowRank<double>>);
 
 }  // namespace incontext::regression

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -47,15 +48,15 @@ void require_isotropic(std::string_view where, const IsotropicTask<T>& law) {
 /// Errors    std::invalid_argument for shapes, std::domain_error for values; both name the parameter and its value.
 /// Accuracy  covariances are stored symmetrized: (A + A^T) / 2, A itself when A is symmetric
 ///           (tests/regression/linear_task.cpp).
-template <Real T>
+template <Real T, class M = Matrix<T>>
 class LinearTask {
  public:
   /// The parameters of a law, as named fields.
   struct Parameters {
     Vector<T> input_mean;
-    Matrix<T> input_covariance;
+    M input_covariance;
     Vector<T> task_mean;
-    Matrix<T> task_covariance;
+    M task_covariance;
     T noise_variance = T(0.0);
   };
 
@@ -65,22 +66,22 @@ class LinearTask {
 
   std::int64_t dimension() const { return parameters_.input_mean.size(); }
   const Vector<T>& input_mean() const { return parameters_.input_mean; }
-  const Matrix<T>& input_covariance() const { return parameters_.input_covariance; }
+  const M& input_covariance() const { return parameters_.input_covariance; }
   const Vector<T>& task_mean() const { return parameters_.task_mean; }
-  const Matrix<T>& task_covariance() const { return parameters_.task_covariance; }
+  const M& task_covariance() const { return parameters_.task_covariance; }
   const T& noise_variance() const { return parameters_.noise_variance; }
 
   /// Lambda = Sigma + mu_x mu_x^T.
-  Matrix<T> input_second_moment() const;
+  M input_second_moment() const;
   /// R = W + mu_w mu_w^T.
-  Matrix<T> task_second_moment() const;
+  M task_second_moment() const;
 
   // Copies with one parameter changed, checked again.
   LinearTask with_input_mean(Vector<T> mean) const {
     require_shape("LinearTask::with_input_mean", "mean", mean, dimension(), 1);  // else the covariance would be blamed
     return with(&Parameters::input_mean, std::move(mean));
   }
-  LinearTask with_input_covariance(Matrix<T> covariance) const {
+  LinearTask with_input_covariance(M covariance) const {
     return with(&Parameters::input_covariance, std::move(covariance));
   }
   LinearTask with_input_covariance_scaled(const T& factor) const {
@@ -88,7 +89,7 @@ class LinearTask {
     return with_input_covariance(input_covariance() * factor);
   }
   LinearTask with_task_mean(Vector<T> mean) const { return with(&Parameters::task_mean, std::move(mean)); }
-  LinearTask with_task_covariance(Matrix<T> covariance) const {
+  LinearTask with_task_covariance(M covariance) const {
     return with(&Parameters::task_covariance, std::move(covariance));
   }
   LinearTask with_task_covariance_scaled(const T& factor) const {
@@ -105,14 +106,14 @@ class LinearTask {
     return LinearTask(std::move(changed));
   }
 
-  static void symmetrize(Matrix<T>& matrix);
+  static void symmetrize(M& matrix);
 
   Parameters parameters_;
 };
 
 // Outside of the class, as in input_rows.hpp.
-template <Real T>
-LinearTask<T>::LinearTask(Parameters parameters) : parameters_(std::move(parameters)) {
+template <Real T, class M>
+LinearTask<T, M>::LinearTask(Parameters parameters) : parameters_(std::move(parameters)) {
   const Eigen::Index d = parameters_.input_mean.size();
   require_at_least("LinearTask", "input_mean.size()", d, Eigen::Index{1});
   require_finite_entries("LinearTask", "input_mean", parameters_.input_mean);
@@ -125,30 +126,38 @@ LinearTask<T>::LinearTask(Parameters parameters) : parameters_(std::move(paramet
   symmetrize(parameters_.task_covariance);
 }
 
-template <Real T>
-LinearTask<T> LinearTask<T>::isotropic(const IsotropicTask<T>& law) {
+template <Real T, class M>
+LinearTask<T, M> LinearTask<T, M>::isotropic(const IsotropicTask<T>& law) {
   detail::require_isotropic("LinearTask::isotropic", law);
-  const Matrix<T> identity = Matrix<T>::Identity(law.dimension, law.dimension);
+  const M identity = M::Identity(law.dimension, law.dimension);
   const Vector<T> zero = Vector<T>::Zero(law.dimension);
   return LinearTask({zero, identity * law.input_variance, zero, identity * law.task_variance, law.noise_variance});
 }
 
-template <Real T>
-Matrix<T> LinearTask<T>::input_second_moment() const {
-  return input_covariance() + input_mean() * input_mean().transpose();
+template <Real T, class M>
+M LinearTask<T, M>::input_second_moment() const {
+  return plus_outer<T>(input_covariance(), T(1.0), input_mean(), input_mean());
 }
 
-template <Real T>
-Matrix<T> LinearTask<T>::task_second_moment() const {
-  return task_covariance() + task_mean() * task_mean().transpose();
+template <Real T, class M>
+M LinearTask<T, M>::task_second_moment() const {
+  return plus_outer<T>(task_covariance(), T(1.0), task_mean(), task_mean());
 }
 
-template <Real T>
-void LinearTask<T>::symmetrize(Matrix<T>& matrix) {
-  const Matrix<T> transposed = matrix.transpose();
-  matrix = (matrix + transposed) * T(0.5);
+template <Real T, class M>
+void LinearTask<T, M>::symmetrize(M& matrix) {
+  if constexpr (std::same_as<M, Matrix<T>>) {
+    const Matrix<T> transposed = matrix.transpose();
+    matrix = (matrix + transposed) * T(0.5);
+  }
 }
+
+/// A law whose covariances are diagonal. The functions that take it together with a DiagonalAttention cost O(d) time and
+/// memory, in place of d^3 and d^2.
+template <Real T>
+using DiagonalTask = LinearTask<T, DiagonalPlusLowRank<T>>;
 
 INCONTEXT_COMPILED_DECLARATION(regression_linear_task, class LinearTask<double>);
+INCONTEXT_COMPILED_DECLARATION(regression_linear_task, class LinearTask<double, DiagonalPlusLowRank<double>>);
 
 }  // namespace incontext::regression

@@ -44,6 +44,26 @@ template <Real T>
 void require_positive_definite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                Eigen::Index dimension);
 
+/// Accepts a diagonal plus low rank of this shape, whose factors are rows x rank.
+///
+/// Errors    std::invalid_argument for another shape; the factors are named .left() and .right().
+template <Real T>
+void require_shape(std::string_view where, std::string_view parameter, const DiagonalPlusLowRank<T>& matrix,
+                   Eigen::Index rows, Eigen::Index columns);
+
+/// Accepts a diagonal plus low rank whose parts are all finite; NaN is refused.
+///
+/// Errors    std::domain_error that names the entry of the part.
+template <Real T>
+void require_finite_entries(std::string_view where, std::string_view parameter, const DiagonalPlusLowRank<T>& matrix);
+
+/// Accepts a diagonal matrix of positive entries.
+///
+/// Errors    std::invalid_argument for the shape and for a part of low rank, std::domain_error for values.
+template <Real T>
+void require_positive_definite(std::string_view where, std::string_view parameter, const DiagonalPlusLowRank<T>& matrix,
+                               Eigen::Index dimension);
+
 /// Accepts a symmetric matrix with no eigenvalue below -64 d eps times the largest variance: a singular covariance
 /// passes.
 ///
@@ -166,8 +186,46 @@ void require_positive_semidefinite(std::string_view where, std::string_view para
   }
 }
 
+template <Real T>
+void require_shape(std::string_view where, std::string_view parameter, const DiagonalPlusLowRank<T>& matrix,
+                   Eigen::Index rows, Eigen::Index columns) {
+  require_shape(where, parameter, matrix.entries(), rows, 1);
+  require_at_least(where, "columns", columns, rows);
+  require_shape(where, std::string(parameter) + ".left()", matrix.left(), rows, matrix.rank());
+  require_shape(where, std::string(parameter) + ".right()", matrix.right(), rows, matrix.rank());
+}
+
+template <Real T>
+void require_finite_entries(std::string_view where, std::string_view parameter, const DiagonalPlusLowRank<T>& matrix) {
+  require_finite_entries(where, parameter, matrix.entries());
+  require_finite_entries(where, std::string(parameter) + ".left()", matrix.left());
+  require_finite_entries(where, std::string(parameter) + ".right()", matrix.right());
+}
+
+template <Real T>
+void require_positive_definite(std::string_view where, std::string_view parameter, const DiagonalPlusLowRank<T>& matrix,
+                               Eigen::Index dimension) {
+  require_shape(where, parameter, matrix, dimension, dimension);
+  numerics::require_diagonal(where, parameter, matrix);
+  require_finite_entries(where, parameter, matrix);
+  for (Eigen::Index i = 0; i < dimension; ++i) {
+    require_positive(where, detail::entry(parameter, i, i), matrix.entries()(i));
+  }
+}
+
 INCONTEXT_COMPILED(regression_matrix_contracts, require_covariance<double>);
-INCONTEXT_COMPILED(regression_matrix_contracts, require_positive_definite<double>);
+INCONTEXT_COMPILED_DECLARATION(regression_matrix_contracts,
+                               void require_positive_definite(std::string_view, std::string_view, const Matrix<double>&,
+                                                              Eigen::Index));
+INCONTEXT_COMPILED_DECLARATION(regression_matrix_contracts,
+                               void require_positive_definite(std::string_view, std::string_view,
+                                                              const DiagonalPlusLowRank<double>&, Eigen::Index));
+INCONTEXT_COMPILED_DECLARATION(regression_matrix_contracts,
+                               void require_shape(std::string_view, std::string_view,
+                                                  const DiagonalPlusLowRank<double>&, Eigen::Index, Eigen::Index));
+INCONTEXT_COMPILED_DECLARATION(regression_matrix_contracts,
+                               void require_finite_entries(std::string_view, std::string_view,
+                                                           const DiagonalPlusLowRank<double>&));
 INCONTEXT_COMPILED(regression_matrix_contracts, require_positive_semidefinite<double>);
 
 }  // namespace incontext::regression

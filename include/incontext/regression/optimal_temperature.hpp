@@ -26,8 +26,8 @@ namespace incontext::regression {
 /// Limits    infinity where no positive temperature helps (g_1 <= 0).
 /// Errors    as generalization_error.
 /// Accuracy  that of g_1 and g_2; a search on the error curve agrees (tests/regression/optimal_temperature.cpp).
-template <Real T>
-T optimal_temperature(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
+template <Real T, class M = Matrix<T>>
+T optimal_temperature(const Attention<T, M>& attention, const LinearTask<T, M>& task, std::int64_t context_length,
                       ErrorConvention convention = {}) {
   return generalization_error(attention, task, context_length, convention).optimal_temperature();
 }
@@ -67,6 +67,7 @@ T optimal_temperature_isotropic(const IsotropicAttention<T>& attention, const Is
 }
 
 INCONTEXT_COMPILED(regression_optimal_temperature, optimal_temperature<double>);
+INCONTEXT_COMPILED(regression_optimal_temperature, optimal_temperature<double, DiagonalPlusLowRank<double>>);
 INCONTEXT_COMPILED(regression_optimal_temperature, optimal_temperature_isotropic<double>);
 
 }  // namespace incontext::regression

@@ -31,14 +31,14 @@ namespace incontext::regression {
 /// Errors    std::invalid_argument for l < 2.
 /// Accuracy  eps times the condition of Sigma and W: 40 eps of the norm of M and v_x for covariances of condition 40
 ///           (tests/regression/pretrained_attention_50digits.cpp).
-template <Real T>
-Attention<T> pretrained_attention(const LinearTask<T>& task, std::int64_t context_length) {
+template <Real T, class M = Matrix<T>>
+Attention<T, M> pretrained_attention(const LinearTask<T, M>& task, std::int64_t context_length) {
   require_context_length("pretrained_attention", context_length);
-  const Matrix<T>& sigma = task.input_covariance();
-  const numerics::Cholesky<T> prior(task.task_covariance());
+  const M& sigma = task.input_covariance();
+  const numerics::Cholesky<T, M> prior(task.task_covariance());
   const T ridge = task.noise_variance() / math::from_count<T>(context_length);
   return {.key_query = detail::ridge_inverse<T>(sigma, prior, ridge),
-          .input_value = ridge * numerics::Cholesky<T>(sigma).solve(prior.solve(Matrix<T>(task.task_mean()))),
+          .input_value = ridge * numerics::Cholesky<T, M>(sigma).solve(prior.solve(task.task_mean())),
           .label_value = T(1.0)};
 }
 
@@ -63,6 +63,7 @@ Attention<T> pretrained_attention_from_data(const Matrix<T>& inputs, const Vecto
 }
 
 INCONTEXT_COMPILED(regression_pretrained_attention, pretrained_attention<double>);
+INCONTEXT_COMPILED(regression_pretrained_attention, pretrained_attention<double, DiagonalPlusLowRank<double>>);
 INCONTEXT_COMPILED(regression_pretrained_attention, pretrained_attention_from_data<double>);
 
 }  // namespace incontext::regression

@@ -32,8 +32,8 @@ void require_all_zero(std::string_view where, std::string_view parameter, const 
 /// Source    docs/theory/regression.md#softmax-error.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs or an input_value; std::domain_error for
 ///           values that are not finite.
-template <Real T>
-void require_softmax_domain(std::string_view where, const Attention<T>& attention, const LinearTask<T>& task,
+template <Real T, class M = Matrix<T>>
+void require_softmax_domain(std::string_view where, const Attention<T, M>& attention, const LinearTask<T, M>& task,
                             std::int64_t context_length) {
   require_context_length(where, context_length);
   validate(attention, task.dimension(), where);
@@ -42,5 +42,6 @@ void require_softmax_domain(std::string_view where, const Attention<T>& attentio
 }
 
 INCONTEXT_COMPILED(regression_softmax_domain, require_softmax_domain<double>);
+INCONTEXT_COMPILED(regression_softmax_domain, require_softmax_domain<double, DiagonalPlusLowRank<double>>);
 
 }  // namespace incontext::regression

@@ -51,9 +51,9 @@ namespace incontext::regression {
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs that the map would see;
 ///           std::domain_error for values; numerics::QuadratureError as softmax_error_isotropic.
 /// Accuracy  in double 1e-10 relative (tests/regression/softmax_error.cpp, softmax_error_shifted.cpp).
-template <Real T, scoring::SoftmaxLike Map>
+template <Real T, scoring::SoftmaxLike Map, class M = Matrix<T>>
   requires std::same_as<T, scoring::Value<Map>>
-numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task,
+numerics::Quadrature<T> softmax_error(const Attention<T, M>& attention, const LinearTask<T, M>& task,
                                       std::int64_t context_length, const Map& map,
                                       QueryToken query = QueryToken::excluded,
                                       const T& tolerance = numerics::quadrature_tolerance<T>());
@@ -61,19 +61,19 @@ numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const Linea
 namespace detail {
 
 /// A polynomial of second degree, zeta^T A zeta + c . zeta.
-template <Real T>
+template <Real T, class M = Matrix<T>>
 struct QuadraticForm {
-  Matrix<T> square;
+  M square;
   Vector<T> linear;
 };
 
 /// Queries whose scores have the variance sigma^2, and the moments of two polynomials of zeta given sigma.
-template <Real T>
+template <Real T, class M = Matrix<T>>
 class WeightedChiSquareQueries : public WeightedChiSquareContour<T> {
  public:
   /// lambda_j >= 0, not all zero; the moments wanted are those of two polynomials of zeta.
   WeightedChiSquareQueries(std::string_view where, const Vector<T>& lambda, Vector<T> mean,
-                           const QuadraticForm<T>& linear, const QuadraticForm<T>& quadratic)
+                           const QuadraticForm<T, M>& linear, const QuadraticForm<T, M>& quadratic)
       : Contour(where, lambda, std::move(mean)),
         forms_{form(linear), form(quadratic)},
         centered_(!(T(0.0) < this->mean_.squaredNorm())) {}
@@ -94,12 +94,13 @@ class WeightedChiSquareQueries : public WeightedChiSquareContour<T> {
   /// Of a polynomial: E zeta_j^2, E zeta_j zeta_k and E zeta_j of the tilted law are 1/f_j + (nu_j/f_j)^2,
   /// (nu_j/f_j)(nu_k/f_k) and nu_j/f_j.
   struct Form {
-    Vector<T> once;   // A_jj + c_j nu_j
-    Matrix<T> twice;  // nu_j A_jk nu_k
+    Vector<T> once;  // A_jj + c_j nu_j
+    M twice;         // nu_j A_jk nu_k
   };
-  Form form(const QuadraticForm<T>& polynomial) const {
+  Form form(const QuadraticForm<T, M>& polynomial) const {
+    const M scale(this->mean_.asDiagonal());
     return {polynomial.square.diagonal() + polynomial.linear.cwiseProduct(this->mean_),
-            this->mean_.asDiagonal() * polynomial.square * this->mean_.asDiagonal()};
+            product<T>(product<T>(scale, polynomial.square), scale)};
   }
 
   std::array<T, 3> moments(const typename Contour::Node& node) const {
@@ -128,20 +129,20 @@ class WeightedChiSquareQueries : public WeightedChiSquareContour<T> {
 namespace detail {
 
 /// The queries' law for scores of white inputs, and the error at infinite context when attention reads with slope a_0.
-template <Real T>
+template <Real T, class M = Matrix<T>>
 class ReadQueries {
  public:
-  explicit ReadQueries(const WhiteAttention<T>& white)
+  explicit ReadQueries(const WhiteAttention<T, M>& white)
       : white_(white), square_(product<T>(white.key_query.transpose(), white.key_query)) {}
 
   /// E sigma^2.
   T mean_square() const { return square_.trace() + (white_.key_query * white_.input_mean).squaredNorm(); }
 
   /// In the eigenvectors E of G^T G: zeta^T E[w p^T] G zeta - nu^T E[p p^T] G zeta, and zeta^T G^T E[p p^T] G zeta.
-  WeightedChiSquareQueries<T> law(std::string_view where) const {
+  WeightedChiSquareQueries<T, M> law(std::string_view where) const {
     const auto spectrum = numerics::symmetric_spectrum(square_);
-    const Matrix<T>& e = spectrum.vectors;
-    const Matrix<T> ge = product<T>(white_.key_query, e), valued = product<T>(white_.value_square(), ge);
+    const M& e = spectrum.vectors;
+    const M ge = product<T>(white_.key_query, e), valued = product<T>(white_.value_square(), ge);
     return {
         where,
         spectrum.values,
@@ -152,9 +153,9 @@ class ReadQueries {
 
   /// E (w . x - p . (mu + a_0 Sigma M x))^2, as a sum of squares.
   T missed(const T& slope) const {
-    const Matrix<T>& g = white_.key_query;
+    const M& g = white_.key_query;
     const Vector<T>& nu = white_.input_mean;
-    const Matrix<T> h = Matrix<T>::Identity(g.rows(), g.cols()) - (slope * white_.label_value) * g;
+    const M h = M::Identity(g.rows(), g.cols()) - (slope * white_.label_value) * g;
     const Vector<T> mean = h.transpose() * white_.task_mean - slope * (g.transpose() * white_.input_value);
     const Vector<T> read = nu + slope * (g * nu), left = nu - white_.label_value * read;
     const T at_mean = white_.task_mean.dot(left) - white_.input_value.dot(read);
@@ -163,13 +164,13 @@ class ReadQueries {
   }
 
  private:
-  const WhiteAttention<T>& white_;
-  Matrix<T> square_;
+  const WhiteAttention<T, M>& white_;
+  M square_;
 };
 
 /// The scores of inputs with a mean have one themselves, which only softmax of a linear map does not see.
-template <class Phi, Real T>
-void require_shift_invariance(std::string_view where, const LinearTask<T>& task) {
+template <class Phi, Real T, class M>
+void require_shift_invariance(std::string_view where, const LinearTask<T, M>& task) {
   if constexpr (!scoring::is_linear<Phi>) {
     require_all_zero(where, "input_mean", task.input_mean(),
                      ", and the map is not softmax of a multiple of the scores");
@@ -184,15 +185,15 @@ struct IsotropicEquivalent {
 
 /// The query's own score is a function of its scores' variance only if the white scores' matrix is a multiple of I;
 /// then the error is that of the isotropic family with the labels' variance.
-template <Real T>
-IsotropicEquivalent<T> isotropic_equivalent(std::string_view where, const Attention<T>& attention,
-                                            const LinearTask<T>& task, std::int64_t context_length) {
+template <Real T, class M = Matrix<T>>
+IsotropicEquivalent<T> isotropic_equivalent(std::string_view where, const Attention<T, M>& attention,
+                                            const LinearTask<T, M>& task, std::int64_t context_length) {
   require_softmax_domain(where, attention, task, context_length);
   const auto white = white_attention(attention, task);
   const T d = math::from_count<T>(task.dimension()), gain = white.key_query.trace() / d;
-  const Matrix<T> rest = white.key_query - gain * Matrix<T>::Identity(white.key_query.rows(), white.key_query.cols());
-  const T off = rest.cwiseAbs().maxCoeff();
-  if (!(off <= T(256.0) * Eigen::NumTraits<T>::epsilon() * white.key_query.cwiseAbs().maxCoeff())) {
+  const M rest = white.key_query - gain * M::Identity(white.key_query.rows(), white.key_query.cols());
+  const T off = entry_bound<T>(rest);
+  if (!(off <= T(256.0) * Eigen::NumTraits<T>::epsilon() * entry_bound<T>(white.key_query))) {
     throw_invalid_argument(where,
                            "key_query is no multiple of the inverse of input_covariance and the query is included", off,
                            "0 off it, or QueryToken::excluded");
@@ -201,12 +202,14 @@ IsotropicEquivalent<T> isotropic_equivalent(std::string_view where, const Attent
 }
 
 /// softmax_error from the rows of a map, the query excluded.
-template <Real T>
-numerics::Quadrature<T> softmax_error_of_rows(std::string_view where, const Attention<T>& attention,
-                                              const LinearTask<T>& task, const QueryRows<T>& rows, const T& tolerance) {
+template <Real T, class M = Matrix<T>>
+numerics::Quadrature<T> softmax_error_of_rows(std::string_view where, const Attention<T, M>& attention,
+                                              const LinearTask<T, M>& task, const QueryRows<T>& rows,
+                                              const T& tolerance) {
   using std::sqrt;
+  numerics::require_diagonal(where, "key_query", attention.key_query);
   const auto white = white_attention(attention, task);
-  const ReadQueries<T> queries(white);
+  const ReadQueries<T, M> queries(white);
   const T value_variance = white.value_variance();
   if (!(T(0.0) < queries.mean_square())) {
     const auto row = rows.at(T(0.0));
@@ -220,9 +223,9 @@ numerics::Quadrature<T> softmax_error_of_rows(std::string_view where, const Atte
 
 }  // namespace detail
 
-template <Real T, scoring::SoftmaxLike Map>
+template <Real T, scoring::SoftmaxLike Map, class M>
   requires std::same_as<T, scoring::Value<Map>>
-numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const LinearTask<T>& task,
+numerics::Quadrature<T> softmax_error(const Attention<T, M>& attention, const LinearTask<T, M>& task,
                                       std::int64_t context_length, const Map& map, QueryToken query,
                                       const T& tolerance) {
   constexpr auto where = "softmax_error";
@@ -240,7 +243,9 @@ numerics::Quadrature<T> softmax_error(const Attention<T>& attention, const Linea
 }
 
 INCONTEXT_COMPILED(regression_softmax_error, detail::isotropic_equivalent<double>);
+INCONTEXT_COMPILED(regression_softmax_error, detail::isotropic_equivalent<double, DiagonalPlusLowRank<double>>);
 INCONTEXT_COMPILED(regression_softmax_error, detail::softmax_error_of_rows<double>);
+INCONTEXT_COMPILED(regression_softmax_error, detail::softmax_error_of_rows<double, DiagonalPlusLowRank<double>>);
 INCONTEXT_COMPILED_OF_MAPS(regression_softmax_error, softmax_error, double);
 
 }  // namespace incontext::regression

@@ -16,16 +16,16 @@ namespace incontext::regression {
 namespace detail {
 
 /// The layer with (k Sigma + (tr(Sigma W) + sigma^2) / l W^-1)^-1 for its scores, v_x = 0 and v_y = 1.
-template <Real T>
-Attention<T> attention_of_least_error(const char* name, const LinearTask<T>& task, std::int64_t context_length,
-                                      const T& k) {
+template <Real T, class M>
+Attention<T, M> attention_of_least_error(const char* name, const LinearTask<T, M>& task, std::int64_t context_length,
+                                         const T& k) {
   require_context_length(name, context_length);
   const T input_mean = task.input_mean().norm(), task_mean = task.task_mean().norm();
   if (!(input_mean == T(0))) throw_domain_error(name, "the inputs have a mean, of length", input_mean, "0");
   if (!(task_mean == T(0))) throw_domain_error(name, "the tasks have a mean, of length", task_mean, "0");
   const T label_variance = trace_of_product<T>(task.input_covariance(), task.task_covariance()) + task.noise_variance();
-  const Matrix<T> scaled = task.input_covariance() * k;
-  return {.key_query = ridge_inverse<T>(scaled, numerics::Cholesky<T>(task.task_covariance()),
+  const M scaled = task.input_covariance() * k;
+  return {.key_query = ridge_inverse<T>(scaled, numerics::Cholesky<T, M>(task.task_covariance()),
                                         label_variance / math::from_count<T>(context_length)),
           .input_value = Vector<T>::Zero(task.dimension()),
           .label_value = T(1.0)};
@@ -51,8 +51,8 @@ Attention<T> attention_of_least_error(const char* name, const LinearTask<T>& tas
 /// Limits    l -> infinity: M = Sigma^-1.
 /// Errors    std::invalid_argument for l < 2; std::domain_error for inputs or tasks with a mean.
 /// Accuracy  40 eps of the norm of M for covariances of condition 40 (tests/regression/trained_attention.cpp).
-template <Real T>
-Attention<T> trained_attention(const LinearTask<T>& task, std::int64_t context_length) {
+template <Real T, class M = Matrix<T>>
+Attention<T, M> trained_attention(const LinearTask<T, M>& task, std::int64_t context_length) {
   return detail::attention_of_least_error<T>("trained_attention", task, context_length, T(1.0));
 }
 
@@ -69,13 +69,15 @@ Attention<T> trained_attention(const LinearTask<T>& task, std::int64_t context_l
 /// Limits    l -> infinity: M = Sigma^-1.
 /// Errors    std::invalid_argument for l < 2; std::domain_error for inputs or tasks with a mean.
 /// Accuracy  as trained_attention.
-template <Real T>
-Attention<T> trained_linear_attention(const LinearTask<T>& task, std::int64_t context_length) {
+template <Real T, class M = Matrix<T>>
+Attention<T, M> trained_linear_attention(const LinearTask<T, M>& task, std::int64_t context_length) {
   const T l = math::from_count<T>(context_length);
   return detail::attention_of_least_error<T>("trained_linear_attention", task, context_length, (l + T(1.0)) / l);
 }
 
 INCONTEXT_COMPILED(regression_trained_attention, trained_attention<double>);
+INCONTEXT_COMPILED(regression_trained_attention, trained_attention<double, DiagonalPlusLowRank<double>>);
 INCONTEXT_COMPILED(regression_trained_attention, trained_linear_attention<double>);
+INCONTEXT_COMPILED(regression_trained_attention, trained_linear_attention<double, DiagonalPlusLowRank<double>>);
 
 }  // namespace incontext::regression

@@ -38,10 +38,11 @@ struct ValueScale {
 /// Errors    as softmax_error.
 /// Accuracy  that of softmax_error times E_0 over the error; the factor to that of E_0 over b
 ///           (tests/regression/multihead_error.cpp).
-template <Real T, scoring::SoftmaxLike Map>
+template <Real T, scoring::SoftmaxLike Map, class M = Matrix<T>>
   requires std::same_as<T, scoring::Value<Map>>
-ValueScale<T> optimal_value_scale(const Attention<T>& attention, const LinearTask<T>& task, std::int64_t context_length,
-                                  const Map& map, QueryToken query = QueryToken::excluded) {
+ValueScale<T> optimal_value_scale(const Attention<T, M>& attention, const LinearTask<T, M>& task,
+                                  std::int64_t context_length, const Map& map,
+                                  QueryToken query = QueryToken::excluded) {
   using std::sqrt;
   const T nothing = task.noise_variance() + trace_of_product<T>(task.task_second_moment(), task.input_second_moment());
   validate(attention, task.dimension(), "optimal_value_scale");
@@ -49,7 +50,8 @@ ValueScale<T> optimal_value_scale(const Attention<T>& attention, const LinearTas
   if (!(T(0) < size)) return {T(0), nothing};
   const T unit = sqrt(T(nothing / size));  // values of the size of the labels, so that no digits are lost
   const auto error_at = [&](const T& factor) {
-    const Attention<T> scaled{attention.key_query, factor * attention.input_value, T(factor * attention.label_value)};
+    const Attention<T, M> scaled{attention.key_query, factor * attention.input_value,
+                                 T(factor * attention.label_value)};
     return softmax_error(scaled, task, context_length, map, query).value;
   };
   const T with = error_at(unit), against = error_at(T(-unit));

@@ -11,19 +11,18 @@ namespace incontext::regression::detail {
 
 /// Centered scores, to leading order in 1/l: Sigma B Sigma + (tr(B Sigma) + noise) Sigma / l. The exact moment is
 /// (l - 1) / l times it.
-template <Real T>
-Matrix<T> centered_second_moment(const Matrix<T>& s, const Matrix<T>& b, const T& noise, const T& l) {
+template <Real T, class M>
+M centered_second_moment(const M& s, const M& b, const T& noise, const T& l) {
   const T spread = (trace_of_product<T>(b, s) + noise) / l;
   return product<T>(product<T>(s, b), s) + spread * s;
 }
 
 /// Scores that are not centered, Lambda = Sigma + mu mu^T: (l - 1) / l Lambda B Lambda + F(B) / l + noise Lambda / l.
-template <Real T>
-Matrix<T> raw_second_moment(const Matrix<T>& lambda, const Vector<T>& mu, const Matrix<T>& b, const T& noise,
-                            const T& l) {
-  const Matrix<T> sandwich = product<T>(product<T>(lambda, b), lambda);
-  const Matrix<T> fourth =
-      T(2.0) * sandwich + trace_of_product<T>(b, lambda) * lambda - (T(2.0) * mu.dot(b * mu)) * (mu * mu.transpose());
+template <Real T, class M>
+M raw_second_moment(const M& lambda, const Vector<T>& mu, const M& b, const T& noise, const T& l) {
+  const M sandwich = product<T>(product<T>(lambda, b), lambda);
+  const M fourth = plus_outer<T>(T(2.0) * sandwich + trace_of_product<T>(b, lambda) * lambda,
+                                 T(-2.0) * mu.dot(Vector<T>(b * mu)), mu, mu);
   return ((l - T(1.0)) / l) * sandwich + fourth / l + (noise / l) * lambda;
 }
 

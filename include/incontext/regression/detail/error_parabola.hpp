@@ -18,46 +18,46 @@ struct AffineInTask {
 };
 
 /// E[w], Cov[w] and the labels' noise variance; the covariance may be singular.
-template <Real T>
+template <Real T, class M = Matrix<T>>
 struct TaskMoments {
   const Vector<T>& mean;
-  const Matrix<T>& covariance;
+  const M& covariance;
   const T& noise_variance;
 
   /// E[a b^T] for a and b affine in w.
-  Matrix<T> product(const AffineInTask<T>& a, const AffineInTask<T>& b) const {
-    return (a.input_part + a.label_part * mean) * (b.input_part + b.label_part * mean).transpose() +
-           (a.label_part * b.label_part) * covariance;
+  M product(const AffineInTask<T>& a, const AffineInTask<T>& b) const {
+    return plus_outer<T>((a.label_part * b.label_part) * covariance, T(1.0), a.input_part + a.label_part * mean,
+                         b.input_part + b.label_part * mean);
   }
 };
 
 /// E[x] and Cov[x].
-template <Real T>
+template <Real T, class M = Matrix<T>>
 struct InputMoments {
   const Vector<T>& mean;
-  const Matrix<T>& covariance;
+  const M& covariance;
 
-  Matrix<T> second() const { return covariance + mean * mean.transpose(); }
+  M second() const { return plus_outer<T>(covariance, T(1.0), mean, mean); }
 };
 
 /// Moments of one context. Its covariance C (divided by l) and C_xe, that of inputs and label noise, enter the
 /// prediction through u = C p + v_y C_xe, where p = v_x + v_y w.
-template <Real T>
+template <Real T, class M = Matrix<T>>
 struct ContextMoments {
-  Matrix<T> covariance;    ///< E[C_xx]
-  Matrix<T> vector;        ///< E[u u^T]
+  M covariance;            ///< E[C_xx]
+  M vector;                ///< E[u u^T]
   Vector<T> offset_third;  ///< E[(p . (xbar - mu_x)) C p], zero for symmetric laws
 };
 
 /// p = v_x + v_y w: without the label noise, the value of an input x is p . x.
-template <Real T>
-AffineInTask<T> value(const Attention<T>& attention) {
+template <Real T, class M>
+AffineInTask<T> value(const Attention<T, M>& attention) {
   return {attention.input_value, attention.label_value};
 }
 
 /// The vector that multiplies the mean of the inputs in the residual: r = w - p with the offset kept, and w without it.
-template <Real T>
-AffineInTask<T> residual_task(const Attention<T>& attention, Offset offset) {
+template <Real T, class M>
+AffineInTask<T> residual_task(const Attention<T, M>& attention, Offset offset) {
   if (offset == Offset::removed) return {Vector<T>::Zero(attention.input_value.size()), T(1.0)};
   return {-attention.input_value, T(1.0) - attention.label_value};
 }
@@ -69,11 +69,11 @@ AffineInTask<T> residual_task(const Attention<T>& attention, Offset offset) {
 ///   g_2 = tr(M (Sigma + mu mu^T) M^T E[u u^T])
 ///
 /// with mu, Sigma of the inputs, R = E[w w^T], B = E[p p^T]; sums without cancellation when v_y = 1 and mu is large.
-template <Real T>
-InverseTemperatureParabola<T> error_parabola(const Attention<T>& attention, const InputMoments<T>& inputs,
-                                             const TaskMoments<T>& task, const ContextMoments<T>& context,
+template <Real T, class M>
+InverseTemperatureParabola<T> error_parabola(const Attention<T, M>& attention, const InputMoments<T, M>& inputs,
+                                             const TaskMoments<T, M>& task, const ContextMoments<T, M>& context,
                                              std::int64_t context_length, Offset offset) {
-  const Matrix<T>& m = attention.key_query;
+  const M& m = attention.key_query;
   const Vector<T>& mu = inputs.mean;
   const AffineInTask<T> p = value(attention);
   const AffineInTask<T> r = residual_task(attention, offset);
