@@ -44,12 +44,12 @@ template <Real T>
 void require_positive_definite(std::string_view where, std::string_view parameter, const Matrix<T>& matrix,
                                Eigen::Index dimension);
 
-/// Accepts a diagonal plus low rank of this shape, whose factors are rows x rank.
+/// Accepts a diagonal plus low rank of rows x rows, whose factors are rows x rank.
 ///
 /// Errors    std::invalid_argument for another shape; the factors are named .left() and .right().
 template <Real T>
 void require_shape(std::string_view where, std::string_view parameter, const DiagonalPlusLowRank<T>& matrix,
-                   Eigen::Index rows, Eigen::Index columns);
+                   Eigen::Index rows, Eigen::Index);
 
 /// Accepts a diagonal plus low rank whose parts are all finite; NaN is refused.
 ///
@@ -188,9 +188,8 @@ void require_positive_semidefinite(std::string_view where, std::string_view para
 
 template <Real T>
 void require_shape(std::string_view where, std::string_view parameter, const DiagonalPlusLowRank<T>& matrix,
-                   Eigen::Index rows, Eigen::Index columns) {
+                   Eigen::Index rows, Eigen::Index) {
   require_shape(where, parameter, matrix.entries(), rows, 1);
-  require_at_least(where, "columns", columns, rows);
   require_shape(where, std::string(parameter) + ".left()", matrix.left(), rows, matrix.rank());
   require_shape(where, std::string(parameter) + ".right()", matrix.right(), rows, matrix.rank());
 }

@@ -46,6 +46,7 @@ namespace incontext::regression {
 ///           Query included: input_mean = 0, input_value = 0, and key_query a multiple of the inverse of
 ///           input_covariance, because the query's own score x_q . M x_q is then a function of q. Otherwise the average
 ///           is over two quadratic forms together, which no single integral does.
+///           key_query of a DiagonalAttention: without a part of low rank.
 /// Limits    as softmax_error_isotropic, which it is for isotropic parameters; softmax_error_second_order is its order
 ///           1/l for centered inputs and input_value = 0. temperature -> infinity: that of generalization_error.
 /// Errors    std::invalid_argument for l < 2, shapes, and a mean of the inputs that the map would see;
