@@ -138,7 +138,9 @@ void bind_tasks(Room& room) {
 template <class Layer, class Law>
 void bind_layers_and_errors(Room& room) {
   nb::module_& m = room.module();
-  const auto docs = [&](const char* name) { return std::same_as<Law, Task> ? room.docs(name) : ""; };  // once
+  const auto docs = [&](const char* name) {
+    return std::same_as<Law, Task> ? room.docs(name) : "";
+  };  // one overload has the text
   const auto kept = "incontext.regression.Offset.kept", removed = "incontext.regression.Offset.removed";
   const auto layer = [&](const char* name, Layer (*of)(const Law&, I)) {
     m.def(name, of, "task"_a, "context_length"_a, docs(name));
@@ -189,7 +191,7 @@ void bind_layers_and_errors(Room& room) {
 void bind_errors(Room& room) {
   nb::module_& m = room.module();
   const auto kept = "incontext.regression.Offset.kept";
-  bind_layers_and_errors<DiagonalAttention, DiagonalTask>(room);  // first: the other says what is wrong
+  bind_layers_and_errors<DiagonalAttention, DiagonalTask>(room);  // first: dense arguments refuse a vector
   bind_layers_and_errors<Attention, Task>(room);
   m.def(
       "pretrained_attention_from_data",

@@ -75,7 +75,9 @@ auto with_map(const char* name, nb::handle map, const Function& function) {
 template <class Layer, class Law>
 void bind_softmax_errors_of(Room& room) {
   nb::module_& m = room.module();
-  const auto docs = [&](const char* name) { return std::same_as<Law, Task> ? room.docs(name) : ""; };  // once
+  const auto docs = [&](const char* name) {
+    return std::same_as<Law, Task> ? room.docs(name) : "";
+  };  // one overload has the text
   const auto excluded = "incontext.regression.QueryToken.excluded";
   m.def(
       "softmax_error",
@@ -96,7 +98,7 @@ void bind_softmax_errors_of(Room& room) {
 
 void bind_softmax_errors(Room& room) {
   nb::module_& m = room.module();
-  bind_softmax_errors_of<DiagonalAttention, DiagonalTask>(room);  // first: the other says what is wrong
+  bind_softmax_errors_of<DiagonalAttention, DiagonalTask>(room);  // first: dense arguments refuse a vector
   bind_softmax_errors_of<Attention, Task>(room);
   m.def(
       "multihead_error",

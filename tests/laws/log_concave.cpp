@@ -25,3 +25,14 @@ TEST_CASE("the interval around a maximum ends beyond the drop, and not far beyon
   CHECK(f(interval.lower + shorter * (place + width - interval.lower)) > -1 - drop);
   CHECK(f(interval.upper - shorter * (interval.upper - place + width)) > -1 - drop);
 }
+
+TEST_CASE("the interval is as narrow as the function, however narrow that is", "[laws]") {
+  const double width = GENERATE(1e-2, 1e-4, 1e-7), start = GENERATE(0.0, 1.0);
+  CAPTURE(width, start);
+  const auto f = [=](double x) { return -(x / width) * (x / width); };
+  const auto interval = laws::log_concave_support(f, start * width, 36.0);
+  for (const double end : {-interval.lower, interval.upper}) {
+    CHECK(end >= 6.0 * width);        // the drop
+    CHECK(end <= 2.0 * 7.1 * width);  // twice its distance from a start that is off by one width
+  }
+}

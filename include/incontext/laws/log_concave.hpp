@@ -24,9 +24,10 @@ T negligible_drop() {
 ///
 /// Shapes    (concave function f, a start near its maximum, drop) -> interval around the maximum
 /// Units     of f's argument; drop in nats.
-/// Domain    f concave, falling on both sides, and not by more than about one nat within one unit of its maximum.
+/// Domain    f concave, falling on both sides; where it falls by more than about one nat within one unit of its maximum,
+///           the start is to be that near to it.
 /// Accuracy  the ends are beyond the drop, by at most 1/16 of their distance from the maximum, which is located to one
-///           unit: tests/laws/log_concave.cpp.
+///           unit; where the drop is within 1/16 of a unit, by at most that distance: tests/laws/log_concave.cpp.
 template <Real T, class Function>
 Interval<T> log_concave_support(const Function& f, const T& start, const T& drop);
 
@@ -95,7 +96,7 @@ Interval<T> log_concave_support(const Function& f, const T& start, const T& drop
       inside = outside;
       outside = outside * T(2);
     }
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 5 || (i < 100 && !(T(0) < inside)); ++i) {
       const T middle = (inside + outside) / T(2);
       (threshold < f(T(peak + direction * middle)) ? inside : outside) = middle;
     }

@@ -74,6 +74,7 @@ class DiagonalPlusLowRank {
     return matrix.entries_.cwiseProduct(vector) + matrix.left_ * Vector<T>(matrix.right_.transpose() * vector);
   }
 
+  /// (left, right): the columns of both.
   static Matrix<T> beside(const Matrix<T>& left, const Matrix<T>& right) {
     Matrix<T> both(left.rows(), left.cols() + right.cols());
     both << left, right;
@@ -85,14 +86,14 @@ class DiagonalPlusLowRank {
   Matrix<T> left_, right_;
 };
 
-/// matrix + scale a b^T, as for a dense matrix: one more column.
+/// matrix + scale a b^T, which adds a column to U and to V.
 template <Real T>
 DiagonalPlusLowRank<T> plus_outer(const DiagonalPlusLowRank<T>& matrix, const T& scale, const Vector<T>& a,
                                   const Vector<T>& b) {
   return matrix + DiagonalPlusLowRank<T>(Vector<T>::Zero(a.size()), scale * a, b);
 }
 
-/// A B, of rank r_A + r_B, in d r_A r_B operations.
+/// A B, of rank r_A + r_B, in O(d (1 + r_A) (1 + r_B)) operations.
 template <Real T>
 DiagonalPlusLowRank<T> product(const DiagonalPlusLowRank<T>& a, const DiagonalPlusLowRank<T>& b) {
   using Sum = DiagonalPlusLowRank<T>;
@@ -108,7 +109,7 @@ T trace_of_product(const DiagonalPlusLowRank<T>& a, const DiagonalPlusLowRank<T>
   return product(a, b).trace();
 }
 
-/// A number that no entry of the matrix exceeds: that of the largest one where the matrix is diagonal.
+/// An upper bound of the absolute values of the entries; where the rank is 0, the largest one itself.
 template <Real T>
 T entry_bound(const DiagonalPlusLowRank<T>& matrix) {
   T bound = matrix.entries().cwiseAbs().maxCoeff();
