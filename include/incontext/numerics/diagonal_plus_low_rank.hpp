@@ -14,8 +14,8 @@ namespace incontext::numerics {
 /// It takes a dense matrix's place in a formula that names sums, products, transposes, traces, plus_outer and products
 /// with vectors: what a law with diagonal covariances and any means leads to. Sums and products add the ranks.
 ///
-///     const DiagonalPlusLowRank<double> covariance(variances.asDiagonal());
-///     const auto second_moment = plus_outer(covariance, 1.0, mean, mean);
+///     const numerics::DiagonalPlusLowRank<double> covariance(lambda.asDiagonal());
+///     const auto second_moment = plus_outer(covariance, 1.0, psi, psi);
 ///
 /// Shapes    entries of D: d; left U and right V: d x r
 /// Units     the matrix's own.
