@@ -4,10 +4,13 @@
 #include <vector>
 
 #include "incontext/apply/detail/attend.hpp"
+#include "incontext/apply/detail/checks.hpp"
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/detail/problem.hpp"
 #include "incontext/apply/detail/score_readers.hpp"
+#include "incontext/apply/detail/visible_keys.hpp"
 #include "incontext/apply/options.hpp"
+#include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/scoring.hpp"
 #include "incontext/simulate/engine/memory.hpp"
 

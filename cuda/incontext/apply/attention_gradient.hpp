@@ -7,6 +7,7 @@
 
 #include "incontext/apply/attention.hpp"
 #include "incontext/apply/detail/attend.hpp"
+#include "incontext/apply/detail/checks.hpp"
 #include "incontext/apply/detail/gradient_readers.hpp"
 #include "incontext/apply/detail/gradient_sweep.hpp"
 #include "incontext/apply/detail/matrices.hpp"
@@ -14,10 +15,12 @@
 #include "incontext/apply/detail/query_gradient_batch.hpp"
 #include "incontext/apply/detail/score_readers.hpp"
 #include "incontext/apply/detail/team.hpp"
+#include "incontext/apply/detail/visible_keys.hpp"
 #include "incontext/apply/options.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 #include "incontext/core/pack_functions.hpp"
+#include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/scoring.hpp"
 
 namespace incontext::apply {

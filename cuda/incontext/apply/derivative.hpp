@@ -6,11 +6,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "incontext/apply/detail/checks.hpp"
 #include "incontext/apply/detail/derivative_rows.hpp"
 #include "incontext/apply/detail/gradient_readers.hpp"
 #include "incontext/apply/detail/matrices.hpp"
+#include "incontext/apply/detail/visible_keys.hpp"
 #include "incontext/apply/options.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/scoring/checked.hpp"
 #include "incontext/scoring/scoring.hpp"
 #include "incontext/simulate/engine/memory.hpp"
 

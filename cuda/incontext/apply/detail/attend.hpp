@@ -6,11 +6,11 @@
 #include <string_view>
 #include <type_traits>
 
-#include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/detail/problem.hpp"
 #include "incontext/apply/detail/score_readers.hpp"
 #include "incontext/apply/detail/softmax_batch.hpp"
 #include "incontext/apply/detail/team.hpp"
+#include "incontext/apply/detail/visible_keys.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 #include "incontext/scoring/row.hpp"

@@ -5,8 +5,10 @@
 #include <type_traits>
 
 #include "incontext/apply/detail/gradient_readers.hpp"
-#include "incontext/apply/detail/matrices.hpp"
+#include "incontext/apply/detail/visible_keys.hpp"
 #include "incontext/core/host_device.hpp"
+#include "incontext/core/math.hpp"
+#include "incontext/scoring/row.hpp"
 #include "incontext/scoring/scoring.hpp"
 #include "incontext/scoring/shared_softmax.hpp"
 

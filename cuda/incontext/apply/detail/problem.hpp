@@ -2,11 +2,12 @@
 
 #include <cstdint>
 
-#include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/detail/team.hpp"
+#include "incontext/apply/detail/visible_keys.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 #include "incontext/core/pack_functions.hpp"
+#include "incontext/scoring/row.hpp"
 
 namespace incontext::apply::detail {
 

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "incontext/apply/detail/matrices.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
+#include "incontext/scoring/row.hpp"
 
 /// A team is the threads that compute one batch of queries: on a CPU one thread with several packs of queries side by
 /// side, on a GPU the threads of a block, four for each of 32 queries. The code of a batch is the same for both, and
@@ -24,6 +24,8 @@
 /// that the next finds it free; after total_of and largest_of the caller waits. What was written before score_block or
 /// add_values is known to all threads when these add up.
 namespace incontext::apply::detail {
+
+using scoring::MatrixView;
 
 inline namespace INCONTEXT_PACKS {
 
