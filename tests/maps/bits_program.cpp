@@ -1,7 +1,7 @@
 // Prints the bits of the weights of every named map, and of their transposed Jacobian times a cotangent, in rows of
 // several lengths, as float and as double: numbers for a person, a hash for the rest. Where the bits are those of the C
-// library, in rows of fewer than 16 scores, in SSA and in tanh, it prints digits in their place. Compiled for any
-// processor, it prints the same.
+// library, in rows of fewer than 16 scores, in SSA and in tanh, it prints digits in their place. Then it prints the bits
+// of attention and of its gradients. Compiled for any processor, it prints the same.
 
 #include <array>
 #include <cinttypes>
@@ -13,7 +13,10 @@
 #include <tuple>
 #include <vector>
 
+#include "incontext/apply/attention.hpp"
+#include "incontext/apply/attention_gradient.hpp"
 #include "incontext/maps/any_map.hpp"
+#include "incontext/scoring/softmax.hpp"
 
 namespace {
 
@@ -66,9 +69,34 @@ void print_maps() {
   std::apply([](const auto&... named) { (print_map<T>(named.name, {named.map}), ...); }, maps::named_maps<T>());
 }
 
+template <class T>
+void print_attention(std::ptrdiff_t dimension) {
+  constexpr std::ptrdiff_t queries = 37, keys = 70;
+  const auto matrix = [=](std::vector<T>& data) {
+    return scoring::MatrixView<T>(data.data(), static_cast<std::ptrdiff_t>(data.size()) / dimension, dimension);
+  };
+  const auto of_queries = static_cast<std::size_t>(queries * dimension);
+  const auto of_keys = static_cast<std::size_t>(keys * dimension);
+  auto q = numbers<T>(of_queries, 1), k = numbers<T>(of_keys, 2), v = numbers<T>(of_keys, 3);
+  auto g = numbers<T>(of_queries, 4), out = g, to_q = q, to_k = k, to_v = v;
+  const scoring::Softmax<T> map{T(2)};
+  apply::attend(map, matrix(q), matrix(k), matrix(v), matrix(out));
+  apply::attention_gradient(map, matrix(q), matrix(k), matrix(v), matrix(g),
+                            {matrix(to_q), matrix(to_k), matrix(to_v)});
+  std::printf("attention of %d components %zu bytes", static_cast<int>(dimension), sizeof(T));
+  for (const auto* result : {&out, &to_q, &to_k, &to_v}) {
+    std::printf(" %a %016" PRIx64, static_cast<double>(result->back()), hash_of(*result));
+  }
+  std::puts("");
+}
+
 }  // namespace
 
 int main() {
   print_maps<float>();
   print_maps<double>();
+  for (const std::ptrdiff_t dimension : {1, 9, 64}) {
+    print_attention<float>(dimension);
+    print_attention<double>(dimension);
+  }
 }

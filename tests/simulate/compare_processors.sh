@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The library for 64-bit ARM, as Macs and many servers have it: compiled by a cross compiler, run by an emulator. Every
-# trial has the bits of x86-64, and so has every map that needs no function of the C library; the first program of every
-# room prints the same.
+# trial has the bits of x86-64, and so have attention and every map that needs no function of the C library; the first
+# program of every room prints the same. The maps and attention also run on an x86-64 of 2008, which does not fuse.
 #   compare_processors.sh SOURCE_DIR WORK_DIR C++_COMPILER "COMPILE FLAGS (includes, definitions)"
 set -euo pipefail
 source_dir=$1 work=$2 native=$3
@@ -40,6 +40,9 @@ compile tests/maps/bits_program.cpp native "$native"
 [ "$(wc -l <"$work/maps.txt")" -gt 100 ]
 compile tests/maps/bits_program.cpp arm $cross
 same "the bits of every map" "$work/maps.txt" run
+if old=$(command -v qemu-x86_64-static || command -v qemu-x86_64); then
+  same "the bits of every map, Nehalem" "$work/maps.txt" "$old" -cpu Nehalem "$work/native"
+fi
 
 for program in "$source_dir"/examples/first_steps/*.cpp; do
   name=$(basename "$program" .cpp)

@@ -32,10 +32,11 @@ namespace incontext::apply {
 /// Limits    n = 1: the map of one score times the value.
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
 ///           may be left NaN, for the first query with an output that is NaN; out is written all the same.
-/// Accuracy  plain sums over d, and over keys in blocks of 64: 256 eps times sum_j |a_j v_j| on the layers of
-///           tests/apply/attention.cpp (d <= 17, n <= 400, for softmax 20000). A score has an error of up
-///           to d eps sum_c |q_c k_c|, which changes its weight. Queries get the same bits on every CPU system and for
-///           any number of threads.
+/// Accuracy  sums over d, and over keys in blocks of 64, to which products are added unrounded: 256 eps times
+///           sum_j |a_j v_j| on the layers of tests/apply/attention.cpp (d <= 17, n <= 400, for softmax 20000). A score
+///           has an error of up to d eps sum_c |q_c k_c|, which changes its weight. Queries get the same bits on every
+///           CPU system and for any number of threads, and those of float and double for Softmax on every processor
+///           (tests/maps/bits_program.cpp), though a processor without fused multiply-add takes many times longer.
 /// Runs on   serial, OpenMP, TBB, CUDA (one block per 32 queries)
 template <scoring::Scoring Map>
 void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,

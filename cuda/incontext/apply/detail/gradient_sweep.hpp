@@ -10,6 +10,7 @@
 
 #include "incontext/apply/detail/matrices.hpp"
 #include "incontext/apply/detail/problem.hpp"
+#include "incontext/apply/detail/products.hpp"
 #include "incontext/apply/detail/query_gradient_batch.hpp"
 #include "incontext/apply/detail/team.hpp"
 #include "incontext/core/pack.hpp"
@@ -25,21 +26,12 @@ inline namespace INCONTEXT_PACKS {
 /// and outputs have `stride` numbers.
 template <int packs, int count, class T, class Factor>
 inline void add_rows(const T* rows, std::int64_t queries, std::int64_t stride, const Factor& factor, T* out) {
-  Pack<T> sum[count][packs] = {};
-  for (std::int64_t i = 0; i < queries; ++i) {
-    Pack<T> row[packs];
-    for (int p = 0; p < packs; ++p) row[p] = load_pack(rows + i * stride + p * pack_width<T>);
-    for (int k = 0; k < count; ++k) {
-      const T x = factor(i, k);
-      for (int p = 0; p < packs; ++p) sum[k][p] = sum[k][p] + row[p] * x;
-    }
-  }
-  for (int k = 0; k < count; ++k) {
-    for (int p = 0; p < packs; ++p) {
-      T* const at = out + k * stride + p * pack_width<T>;
-      store_pack(at, load_pack<T>(at) + sum[k][p]);
-    }
-  }
+  sum_products<count, packs, T>(
+      queries, [&](std::int64_t i, int p) { return load_pack(rows + i * stride + p * pack_width<T>); }, factor,
+      [&](int k, int p, const Pack<T>& sum) {
+        T* const at = out + k * stride + p * pack_width<T>;
+        store_pack(at, load_pack<T>(at) + sum);
+      });
 }
 
 /// The order in which tiles of queries add to the sums of the keys: a tile adds to a block of keys after every earlier

@@ -87,34 +87,39 @@ struct SoftmaxBatch {
     const Pack<T> lowest = pack_of(elementary::lowest_power<T>);
     const Pack<T> nothing = pack_of(T(-math::infinity<T>()));
     T* const own = powers + team.lane(0);
-    for (int p = 0; p < packs; ++p) {
-      Pack<T> largest = state.reference[p];
-      for (std::int64_t j = team.part(); j < count; j += Team::parts) {
+    Pack<T> largest[packs], sum[packs];
+    for (int p = 0; p < packs; ++p) largest[p] = state.reference[p];
+    for (std::int64_t j = team.part(); j < count; j += Team::parts) {
+      for (int p = 0; p < packs; ++p) {
         T* const at = own + j * lanes + Team::at(p);
         Pack<T> octaves = reader.shape(load_pack<T>(at)) * state.rate[p];
         if (!all) octaves = pack_of(static_cast<T>(j)) < state.seen[p] ? octaves : nothing;
-        largest = largest < octaves ? octaves : largest;
+        largest[p] = largest[p] < octaves ? octaves : largest[p];
         store_pack(at, octaves);
       }
-      largest = team.largest_of(largest);
-      const Pack<T> drop = state.reference[p] - largest;
+    }
+    for (int p = 0; p < packs; ++p) {
+      largest[p] = team.largest_of(largest[p]);
+      const Pack<T> drop = state.reference[p] - largest[p];
       state.scale[p] = elementary::exp2_of<T>(drop < lowest ? lowest : drop);
-      state.reference[p] = largest;
-      Pack<T> sum = pack_of(T(0));
-      for (std::int64_t j = team.part(); j < count; j += Team::parts) {
+      state.reference[p] = largest[p];
+      sum[p] = pack_of(T(0));
+    }
+    for (std::int64_t j = team.part(); j < count; j += Team::parts) {
+      for (int p = 0; p < packs; ++p) {
         T* const at = own + j * lanes + Team::at(p);
-        const Pack<T> octaves = load_pack<T>(at) - largest;
+        const Pack<T> octaves = load_pack<T>(at) - largest[p];
         const Pack<T> power = elementary::exp2_of<T>(octaves < lowest ? lowest : octaves);
-        if constexpr (Team::parts == 1) sum = sum + power;
+        if constexpr (Team::parts == 1) sum[p] = sum[p] + power;
         store_pack(at, power);
       }
-      if constexpr (Team::parts > 1) {
-        team.wait();
-        sum = sum_of_keys<Team, T>(own, count);
-      }
+    }
+    if constexpr (Team::parts > 1) team.wait();
+    for (int p = 0; p < packs; ++p) {
+      if constexpr (Team::parts > 1) sum[p] = sum_of_keys<Team, T>(own + Team::at(p), count);
       state.total[p] = state.total[p] * state.scale[p];
       state.lost[p] = state.lost[p] * state.scale[p];
-      math::add_compensated<Pack<T>>(state.total[p], state.lost[p], sum);
+      math::add_compensated<Pack<T>>(state.total[p], state.lost[p], sum[p]);
     }
   }
 };

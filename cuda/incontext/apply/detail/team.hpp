@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "incontext/apply/detail/products.hpp"
 #include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 #include "incontext/scoring/row.hpp"
@@ -42,18 +43,10 @@ template <int packs, int count, class T>
 INCONTEXT_HD inline void score_keys(const T* queries, MatrixView<const T> keys, std::int64_t first, T* to) {
   constexpr int lanes = lanes_of<T, packs>;
   const T* const key = keys.data + first * keys.row_stride;
-  Pack<T> sum[count][packs] = {};
-  for (std::int64_t c = 0; c < keys.columns; ++c) {
-    Pack<T> q[packs];
-    for (int p = 0; p < packs; ++p) q[p] = load_pack(queries + c * lanes + p * pack_width<T>);
-    for (int k = 0; k < count; ++k) {
-      const T x = key[k * keys.row_stride + c * keys.column_stride];
-      for (int p = 0; p < packs; ++p) sum[k][p] = sum[k][p] + q[p] * x;
-    }
-  }
-  for (int k = 0; k < count; ++k) {
-    for (int p = 0; p < packs; ++p) store_pack(to + k * lanes + p * pack_width<T>, sum[k][p]);
-  }
+  sum_products<count, packs, T>(
+      keys.columns, [&](std::int64_t c, int p) { return load_pack(queries + c * lanes + p * pack_width<T>); },
+      [&](std::int64_t c, int k) { return key[k * keys.row_stride + c * keys.column_stride]; },
+      [&](int k, int p, const Pack<T>& score) { store_pack(to + k * lanes + p * pack_width<T>, score); });
 }
 
 /// Scores of keys first, ..., last - 1.
@@ -71,22 +64,14 @@ template <int packs, int count, class T>
 INCONTEXT_HD inline void add_components(const T* weights, MatrixView<const T> values, std::int64_t first,
                                         std::int64_t last, std::int64_t component, const Pack<T>* scale, T* out) {
   constexpr int lanes = lanes_of<T, packs>;
-  Pack<T> sum[count][packs] = {};
-  for (std::int64_t j = first; j < last; ++j) {
-    const T* const value = values.data + j * values.row_stride + component * values.column_stride;
-    Pack<T> w[packs];
-    for (int p = 0; p < packs; ++p) w[p] = load_pack(weights + (j - first) * lanes + p * pack_width<T>);
-    for (int e = 0; e < count; ++e) {
-      const T x = value[e * values.column_stride];
-      for (int p = 0; p < packs; ++p) sum[e][p] = sum[e][p] + w[p] * x;
-    }
-  }
-  for (int e = 0; e < count; ++e) {
-    for (int p = 0; p < packs; ++p) {
-      T* const at = out + (component + e) * lanes + p * pack_width<T>;
-      store_pack(at, load_pack<T>(at) * scale[p] + sum[e][p]);
-    }
-  }
+  const T* const value = values.data + first * values.row_stride + component * values.column_stride;
+  sum_products<count, packs, T>(
+      last - first, [&](std::int64_t j, int p) { return load_pack(weights + j * lanes + p * pack_width<T>); },
+      [&](std::int64_t j, int e) { return value[j * values.row_stride + e * values.column_stride]; },
+      [&](int e, int p, const Pack<T>& sum) {
+        T* const at = out + (component + e) * lanes + p * pack_width<T>;
+        store_pack(at, load_pack<T>(at) * scale[p] + sum);
+      });
 }
 
 template <int packs, class T>
@@ -254,7 +239,7 @@ struct BlockOfThreads {
     for (int l = 0; l < side; ++l) x[l] = by_lane[first_lane() + l];
     for (int k = 0; k < side; ++k) {
       const T y = at_place(group() + k * groups);
-      for (int l = 0; l < side; ++l) sum[k][l] = sum[k][l] + x[l] * y;
+      for (int l = 0; l < side; ++l) sum[k][l] = fused(x[l], y, sum[k][l]);
     }
   }
 
