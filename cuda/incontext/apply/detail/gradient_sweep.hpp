@@ -13,6 +13,7 @@
 #include "incontext/apply/detail/products.hpp"
 #include "incontext/apply/detail/query_gradient_batch.hpp"
 #include "incontext/apply/detail/team.hpp"
+#include "incontext/core/host_device.hpp"
 #include "incontext/core/pack.hpp"
 #include "incontext/simulate/engine/memory.hpp"
 
@@ -25,7 +26,8 @@ inline namespace INCONTEXT_PACKS {
 /// out_k += sum_i factor(i, k) row_i for `count` keys k, and for the `packs` packs of components from `rows` on. Rows
 /// and outputs have `stride` numbers.
 template <int packs, int count, class T, class Factor>
-inline void add_rows(const T* rows, std::int64_t queries, std::int64_t stride, const Factor& factor, T* out) {
+INCONTEXT_HD inline void add_rows(const T* rows, std::int64_t queries, std::int64_t stride, const Factor& factor,
+                                  T* out) {
   sum_products<count, packs, T>(
       queries, [&](std::int64_t i, int p) { return load_pack(rows + i * stride + p * pack_width<T>); }, factor,
       [&](int k, int p, const Pack<T>& sum) {
@@ -262,9 +264,10 @@ class GradientSweep {
     team.add_values(in.scores, all_.problem.keys, j, last, in.ones, in.sums);
   }
 
-  /// out_j += sum_i factor_ij row_i for the keys j of a block and the queries i of a tile.
-  void add_to_rows(const T* factors, const T* rows, std::int64_t count, std::int64_t stride, std::int64_t first,
-                   std::int64_t last, T* out) const {
+  /// out_j += sum_i factor_ij row_i for the keys j of a block and the queries i of a tile. It runs on the host, but its
+  /// functions are called by some for host and device.
+  INCONTEXT_HD void add_to_rows(const T* factors, const T* rows, std::int64_t count, std::int64_t stride,
+                                std::int64_t first, std::int64_t last, T* out) const {
     const std::int64_t between_groups = lanes * all_.problem.keys.rows;
     const auto add = [&]<int packs, int keys>(std::int64_t component, std::int64_t key) {
       const T* const own = factors + key * lanes;
