@@ -1,6 +1,8 @@
 #include "incontext/apply/detail/products.hpp"
 
+#include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,15 +15,13 @@ using namespace apply::detail;
 
 namespace {
 
-constexpr int count = 3, packs = 2;
-
-/// What the two ways give, in the order k, p, lane.
+/// The sums, in the order k, p, lane, by the way that this processor is given and by the C library's fma.
 template <class T>
 struct Sums {
-  std::vector<T> by_instruction, by_numbers;
+  std::vector<T> as_used, by_numbers;
 };
 
-template <class T>
+template <int count, int packs, class T>
 Sums<T> sums_of(const Matrix<T>& factors, const Matrix<T>& numbers) {
   constexpr int width = pack_width<T>;
   const auto pack_at = [&](std::int64_t i, int p) {
@@ -30,27 +30,29 @@ Sums<T> sums_of(const Matrix<T>& factors, const Matrix<T>& numbers) {
     return load_pack(lanes);
   };
   const auto number_at = [&](std::int64_t i, int k) { return numbers(i, k); };
-  const auto into = [](std::vector<T>& sums) {
-    sums.resize(count * packs * width);
-    return [&sums](int k, int p, const Pack<T>& sum) { store_pack(sums.data() + (k * packs + p) * width, sum); };
-  };
-  Sums<T> sums;
-  sum_products<count, packs, T>(factors.rows, pack_at, number_at, into(sums.by_instruction));
-  sum_by_numbers<count, packs, T>(factors.rows, pack_at, number_at, into(sums.by_numbers));
+  constexpr auto size = static_cast<std::size_t>(count * packs * width);
+  Sums<T> sums{std::vector<T>(size), std::vector<T>(size)};
+  const auto at = [](int k, int p) { return (k * packs + p) * width; };
+  sum_products<count, packs, T>(factors.rows, pack_at, number_at, [&](int k, int p, const Pack<T>& sum) {
+    store_pack(sums.as_used.data() + at(k, p), sum);
+  });
+  Pack<T> found[count][packs];
+  sum_by_numbers<count, packs, T>(factors.rows, pack_at, number_at, found);
+  for (int k = 0; k < count; ++k) {
+    for (int p = 0; p < packs; ++p) store_pack(sums.by_numbers.data() + at(k, p), found[k][p]);
+  }
   return sums;
 }
 
-}  // namespace
-
-TEMPLATE_TEST_CASE("sums of products round each product once, with and without the processor's instruction", "", float,
-                   double) {
-  using T = TestType;
-  const std::int64_t terms = 50, lanes = packs * pack_width<T>;
+/// Checks the sums of so many products; returns how many of them rounded products would have changed.
+template <int count, int packs, class T>
+int check_sums(std::int64_t terms) {
+  const std::int64_t lanes = packs * pack_width<T>;
   Random random(1);
   Matrix<T> factors(terms, lanes), numbers(terms, count);
   factors.fill_normal(random);
   numbers.fill_normal(random);
-  const Sums<T> sums = sums_of<T>(factors, numbers);
+  const Sums<T> sums = sums_of<count, packs, T>(factors, numbers);
   int apart = 0;
   for (int k = 0; k < count; ++k) {
     for (std::int64_t l = 0; l < lanes; ++l) {
@@ -61,18 +63,32 @@ TEMPLATE_TEST_CASE("sums of products round each product once, with and without t
         sum = sum + product;
       }
       const auto at = static_cast<std::size_t>(k * lanes + l);
-      CAPTURE(k, l);
-      CHECK(sums.by_instruction[at] == fused_sum);
+      CAPTURE(terms, count, packs, k, l);
+      CHECK(sums.as_used[at] == fused_sum);
       CHECK(sums.by_numbers[at] == fused_sum);
       apart += sum != fused_sum;
     }
   }
-  CHECK(apart > lanes);  // of 3 lanes
+  return apart;
 }
 
-TEST_CASE("numbers without a fused product are multiplied, then added") {
-  const long double third = 1.0L / 3;
-  CHECK(fused(third, third, -third * third) == std::fma(third, third, -third * third));
+}  // namespace
+
+TEMPLATE_TEST_CASE("sums of products round each product once, with and without the processor's instruction", "", float,
+                   double, long double) {
+  using T = TestType;
+  for (const std::int64_t terms : {0, 1, 7, 64}) {
+    check_sums<1, 1, T>(terms);
+    check_sums<4, 2, T>(terms);
+    const int apart = check_sums<8, 2, T>(terms);
+    if (terms == 64) CHECK(apart > 8 * 2 * pack_width<T> / 2);  // of all
+  }
+}
+
+TEST_CASE("products of other numbers are rounded, then added") {
+  using Fifty = boost::multiprecision::cpp_bin_float_50;
+  const Fifty third = Fifty(1) / 3, product = third * third;
+  CHECK(fused<Fifty>(third, third, -product) == 0);
   CHECK(fused(7, 6, -2) == 40);
 }
 

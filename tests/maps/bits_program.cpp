@@ -71,7 +71,7 @@ void print_maps() {
 
 template <class T>
 void print_attention(std::ptrdiff_t dimension) {
-  constexpr std::ptrdiff_t queries = 37, keys = 70;
+  constexpr std::ptrdiff_t queries = 70, keys = 90;
   const auto matrix = [=](std::vector<T>& data) {
     return scoring::MatrixView<T>(data.data(), static_cast<std::ptrdiff_t>(data.size()) / dimension, dimension);
   };
@@ -79,6 +79,9 @@ void print_attention(std::ptrdiff_t dimension) {
   const auto of_keys = static_cast<std::size_t>(keys * dimension);
   auto q = numbers<T>(of_queries, 1), k = numbers<T>(of_keys, 2), v = numbers<T>(of_keys, 3);
   auto g = numbers<T>(of_queries, 4), out = g, to_q = q, to_k = k, to_v = v;
+  for (auto* matrix_of : {&q, &k, &v, &g}) {
+    for (T& number : *matrix_of) number /= 3;  // products of few bits would be exact in double
+  }
   const scoring::Softmax<T> map{T(2)};
   apply::attend(map, matrix(q), matrix(k), matrix(v), matrix(out));
   apply::attention_gradient(map, matrix(q), matrix(k), matrix(v), matrix(g),

@@ -12,12 +12,12 @@ command -v $cross >/dev/null || { echo "skipped: no $cross"; exit 77; }
 [ -n "$emulator" ] || { echo "skipped: no qemu-aarch64"; exit 77; }
 mkdir -p "$work"
 
-# compile SOURCE PROGRAM COMPILER...: linked by g++, for ARM by the cross compiler
+# compile SOURCE PROGRAM COMPILER FLAGS...: linked by g++, for ARM by the cross compiler
 launcher=()
 ! command -v ccache >/dev/null || launcher=(ccache)
 compile() {
-  "${launcher[@]}" "${@:3}" -std=c++20 -O2 -ffp-contract=off -fno-math-errno -Wno-psabi "${flags[@]}" -I"$source_dir" \
-    -c "$source_dir/$1" -o "$work/program.o"
+  "${launcher[@]}" "$3" -std=c++20 -O2 -ffp-contract=off -fno-math-errno -Wno-psabi "${flags[@]}" -I"$source_dir" \
+    "${@:4}" -c "$source_dir/$1" -o "$work/program.o"
   case $2 in arm) "$cross" -static "$work/program.o" -o "$work/arm" ;; *) "$3" "$work/program.o" -o "$work/$2" ;; esac
 }
 run() { "$emulator" "$work/arm" "$@"; }
@@ -30,7 +30,8 @@ same() {
 
 compile tests/simulate/bits_program.cpp arm $cross
 same "the bits of every trial, g++" "$source_dir/tests/simulate/bits.txt" run serial
-if clang=$(command -v clang++-16 || command -v clang++); then  # Macs have it
+clang=$(command -v clang++-16 || command -v clang++ || true) # Macs have it
+if [ -n "$clang" ]; then
   compile tests/simulate/bits_program.cpp arm "$clang" --target=aarch64-linux-gnu
   same "the bits of every trial, clang++" "$source_dir/tests/simulate/bits.txt" run serial
 fi
@@ -39,9 +40,18 @@ compile tests/maps/bits_program.cpp native "$native"
 "$work/native" >"$work/maps.txt"
 [ "$(wc -l <"$work/maps.txt")" -gt 100 ]
 compile tests/maps/bits_program.cpp arm $cross
-same "the bits of every map" "$work/maps.txt" run
+same "the bits of maps and attention, g++" "$work/maps.txt" run
+if [ -n "$clang" ]; then
+  compile tests/maps/bits_program.cpp arm "$clang" --target=aarch64-linux-gnu
+  same "the bits of maps and attention, clang++" "$work/maps.txt" run
+fi
 if old=$(command -v qemu-x86_64-static || command -v qemu-x86_64); then
-  same "the bits of every map, Nehalem" "$work/maps.txt" "$old" -cpu Nehalem "$work/native"
+  same "the bits of maps and attention without fused multiply-add" "$work/maps.txt" "$old" -cpu Nehalem "$work/native"
+  # Code with the instruction has no product and sum of its own that the compiler may contract.
+  compile tests/maps/bits_program.cpp native "$native" -ffp-contract=fast
+  same "the bits of maps and attention, with contraction" "$work/maps.txt" "$work/native"
+else
+  echo "skipped: no qemu-x86_64"
 fi
 
 for program in "$source_dir"/examples/first_steps/*.cpp; do

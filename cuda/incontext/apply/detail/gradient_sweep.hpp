@@ -264,8 +264,8 @@ class GradientSweep {
     team.add_values(in.scores, all_.problem.keys, j, last, in.ones, in.sums);
   }
 
-  /// out_j += sum_i factor_ij row_i for the keys j of a block and the queries i of a tile. It runs on the host, but its
-  /// functions are called by some for host and device.
+  /// out_j += sum_i factor_ij row_i for the keys j of a block and the queries i of a tile. Only the host calls it. It is
+  /// marked for both because sum_products, which is for both, calls its lambdas: nvcc refuses one of the host alone there.
   INCONTEXT_HD void add_to_rows(const T* factors, const T* rows, std::int64_t count, std::int64_t stride,
                                 std::int64_t first, std::int64_t last, T* out) const {
     const std::int64_t between_groups = lanes * all_.problem.keys.rows;
