@@ -37,7 +37,7 @@ OUTSIDE = {
     "training": "boost Eigen",
     "calibration": "boost Eigen",
     "simulate": "boost Eigen thrust Random123 cuda cuda_runtime_api omp tbb",
-    "apply": "",
+    "apply": "immintrin",
     "sampled_training": "Eigen",
 }
 ALONE = {("mpi", "distributed.hpp"), ("sched", "own_processors.hpp")}  # in one header of simulate/engine/
