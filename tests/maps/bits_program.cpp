@@ -1,7 +1,7 @@
 // Prints the bits of the weights of every named map, and of their transposed Jacobian times a cotangent, in rows of
 // several lengths, as float and as double: numbers for a person, a hash for the rest. Where the bits are those of the C
-// library, in rows of fewer than 16 scores, in SSA and in tanh, it prints digits in their place. Then it prints the bits
-// of attention and of its gradients. Compiled for any processor, it prints the same.
+// library, in rows of fewer than 16 scores, in SSA and in tanh, it prints digits in their place. Then it prints the
+// bits of attention and of its gradients. Compiled for any processor, it prints the same.
 
 #include <array>
 #include <cinttypes>

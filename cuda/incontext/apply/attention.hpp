@@ -35,9 +35,9 @@ namespace incontext::apply {
 /// Accuracy  sums over d, and over keys in blocks of 64, to which products are added unrounded: 256 eps times
 ///           sum_j |a_j v_j| on the layers of tests/apply/attention.cpp (d <= 17, n <= 400, for softmax 20000). A score
 ///           has an error of up to d eps sum_c |q_c k_c|, which changes its weight. Queries get the same bits on every
-///           CPU system and for any number of threads. With the flags of the simulate targets, Softmax of float and double
-///           has them on every processor, too (tests/maps/bits_program.cpp). Without an instruction for fused
-///           multiply-add, attention takes many times as long.
+///           CPU system and for any number of threads. With the flags of the simulate targets, Softmax of float and
+///           double has the same bits on x86-64 with and without fused multiply-add and on ARM
+///           (tests/maps/bits_program.cpp). Without that instruction attention takes many times as long.
 /// Runs on   serial, OpenMP, TBB, CUDA (one block per 32 queries)
 template <scoring::Scoring Map>
 void attend(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,

@@ -190,8 +190,9 @@ auto attention_gradient_on(const Map& map, GradientProblem<typename Map::value_t
 /// Limits    n = 1, or keys that no query sees: gradients 0 by queries and keys.
 /// Errors    std::invalid_argument for shapes and options, std::domain_error for the map's parameters and, unless rows
 ///           may be left NaN, for the first query whose gradient is NaN; the gradients are written all the same.
-/// Accuracy  sums in blocks of 64 keys or queries: 256 eps times the same sums of |a| (|g . v| + |a . g v|) with
-///           absolute values, on the layers of tests/apply/attention_gradient.cpp.
+/// Accuracy  sums in blocks of 64 keys or queries, to which products are added unrounded, as in attend: 256 eps times
+///           the same sums of |a| (|g . v| + |a . g v|) with absolute values, on the layers of
+///           tests/apply/attention_gradient.cpp.
 /// Runs on   serial, OpenMP, TBB, CUDA (one block per 32 queries or keys)
 template <FusedGradient Map>
 auto attention_gradient(const Map& map, scoring::MatrixView<const typename Map::value_type> queries,

@@ -265,7 +265,8 @@ class GradientSweep {
   }
 
   /// out_j += sum_i factor_ij row_i for the keys j of a block and the queries i of a tile. Only the host calls it. It is
-  /// marked for both because sum_products, which is for both, calls its lambdas: nvcc refuses one of the host alone there.
+  /// marked for the device, too, because sum_products, which is for both, calls its lambdas: nvcc would refuse those of
+  /// a function for the host alone.
   INCONTEXT_HD void add_to_rows(const T* factors, const T* rows, std::int64_t count, std::int64_t stride,
                                 std::int64_t first, std::int64_t last, T* out) const {
     const std::int64_t between_groups = lanes * all_.problem.keys.rows;
